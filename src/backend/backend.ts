@@ -1,0 +1,135 @@
+/**
+ * The seam: where frames and objects live. Bytes in, bytes out; a backend never parses an event.
+ * What a medium can promise is data (`can`), and the contract suite picks its tests from it.
+ *
+ * A log is a list of segments, each an append-only stream of bytes. A directory keeps a file for each;
+ * a database keeps rows and counts their bytes; an object store keeps one immutable object for each
+ * commit. The rules that make one writer out of many (`openWriter`, `commit`) are the backend's to keep
+ * in its medium's own way: a lock file and a higher segment, a row with an epoch, a conditional put.
+ * @see docs/format.md#backends
+ */
+import type { Hash } from '../core/hash.js'
+import type { ObjectKind, StoredObject } from '../core/object.js'
+
+/** The store's own log, or the log of one run. */
+export type LogName = { readonly run: string } | 'store'
+
+export interface Abilities {
+  /** Several processes may open one store at once. */
+  readonly multiProcess: boolean
+  /** What `commit` acknowledged survives power loss. */
+  readonly durable: boolean
+  /** A log can end in a half-written commit after a crash. */
+  readonly tears: boolean
+  /** Objects of a run are first kept apart and move to shared packs when sealed. */
+  readonly seals: boolean
+}
+
+export interface Segment {
+  readonly number: number
+  /** Length now, in bytes. */
+  readonly bytes: number
+}
+
+/** Who holds a lock, in words for people and facts for machines. */
+export interface Holder {
+  readonly pid: number
+  readonly host: string
+  readonly program: string
+}
+
+export interface WriterOptions {
+  readonly program: string
+  /** Take over from a holder that may still be alive; safe, since the old one is fenced. */
+  readonly force?: boolean
+}
+
+/**
+ * The right to append to one log. At most one is acknowledged at any time.
+ */
+export interface LogWriter {
+  readonly segment: number
+  /** `clean`: the writer before let go. `taken`: it did not; this is a new, empty segment. */
+  readonly opened: 'clean' | 'taken'
+  /**
+   * Append to the segment. With `sync` it resolves once the bytes would survive power loss and no other
+   * writer has taken over; without, once they are handed to the medium. Calls must not overlap.
+   * @throws WRITER_FENCED, WRITE_FAILED; after either the writer is dead, and so is each later call.
+   */
+  commit(bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>
+  /** Cut the segment back to `bytes`, durably. Recovery only. */
+  cut(bytes: number): Promise<void>
+  /** Let go. The last commit should have been synced. */
+  release(): Promise<void>
+}
+
+export interface Backend {
+  readonly can: Abilities
+  /** The place in words, for messages: a path, a URL without secrets. */
+  readonly place: string
+
+  /** `store.json`, or undefined where there is no store. */
+  readManifest(): Promise<Uint8Array | undefined>
+  /** Create the store with this manifest; false where there is one already. */
+  createManifest(bytes: Uint8Array): Promise<boolean>
+
+  /** Ids of the runs that exist, in no order. An id that the medium cannot spell back is left out of `id`. */
+  listRuns(): Promise<readonly RunPlace[]>
+  /** Exclusive; false where the id is taken. */
+  createRun(id: string): Promise<boolean>
+  hasRun(id: string): Promise<boolean>
+  /** Erase a run's log and open objects. Not atomic: a crash may leave parts, which calling it again erases. */
+  removeRun(id: string): Promise<void>
+
+  /** Segments in order of number; empty where the log has none. */
+  segments(log: LogName): Promise<readonly Segment[]>
+  /** Up to `length` bytes from an offset; shorter only at the end. */
+  read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer>
+  /**
+   * Become the log's writer. Whatever the log and the run's objects hold when this resolves is durable,
+   * also what a killed writer left unsynced.
+   * @throws RUN_LOCKED, STORE_LOCKED naming the holder.
+   */
+  openWriter(log: LogName, options: WriterOptions): Promise<LogWriter>
+  /** Who holds the log now, if anyone. `alive` is undefined where that cannot be known. */
+  holder(log: LogName): Promise<(Holder & { readonly alive: boolean | undefined }) | undefined>
+  /** Keep bytes that recovery cut, as evidence. */
+  keepTorn(log: LogName, name: string, bytes: Uint8Array): Promise<void>
+  /**
+   * Keep objects, durably on return; those already among this run's or in packs are not written again.
+   * Only the holder of the run's writer may call it. `direct` writes a pack at once, shared by all runs.
+   */
+  putObjects(
+    run: string,
+    objects: readonly StoredObject[],
+    options: { readonly direct: boolean },
+  ): Promise<void>
+  /**
+   * The object's bytes, verified against its name, from the run's own objects or from any pack.
+   * @throws OBJECT_CORRUPT; undefined where there is none.
+   */
+  getObject(hash: Hash, run: string | undefined): Promise<Uint8Array | undefined>
+  hasObject(hash: Hash, run: string | undefined): Promise<boolean>
+  /** Move the run's own objects into a shared pack. Only the holder of the run's writer may call it. */
+  sealObjects(run: string): Promise<void>
+  /** Bytes that objects take: the run's own, or all packs. */
+  objectBytes(run: string | undefined): Promise<number>
+  /** Every object there is, with its kind; for tools. */
+  listObjects(
+    run: string | undefined,
+  ): AsyncIterable<{ readonly hash: Hash; readonly kind: ObjectKind; readonly bytes: number }>
+
+  /** Cached bytes, or undefined. Never truth: callers check what they get and do without. */
+  readCache(key: string): Promise<Uint8Array | undefined>
+  /** @throws the medium's error; callers go on without. */
+  writeCache(key: string, bytes: Uint8Array): Promise<void>
+
+  close(): Promise<void>
+}
+
+export interface RunPlace {
+  /** Undefined where the medium's name does not spell it (a very long id); frame 0 says it. */
+  readonly id: string | undefined
+  /** How the medium calls it; can be passed wherever an id is asked for. */
+  readonly place: string
+}

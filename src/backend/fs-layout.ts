@@ -1,0 +1,67 @@
+/**
+ * Where everything lies in a store's directory.
+ * @see docs/format.md#store-layout
+ */
+import { join } from 'node:path'
+import type { LogName } from './backend.js'
+import { nameOfRunId } from './run-path.js'
+
+const SEGMENT_DIGITS = 6
+
+export class FsLayout {
+  constructor(readonly root: string) {}
+
+  readonly manifest = (): string => join(this.root, 'store.json')
+  readonly runs = (): string => join(this.root, 'runs')
+  readonly packs = (): string => join(this.root, 'packs')
+  readonly locks = (): string => join(this.root, 'locks')
+  readonly tmp = (): string => join(this.root, 'tmp')
+  readonly cache = (): string => join(this.root, 'cache')
+
+  run(id: string): string {
+    return join(this.runs(), nameOfRunId(id))
+  }
+
+  openObjects(id: string): string {
+    return join(this.run(id), 'objects.open')
+  }
+
+  /** The directory that holds a log's segments. */
+  logDir(log: LogName): string {
+    return log === 'store' ? this.root : this.run(log.run)
+  }
+
+  segment(log: LogName, number: number): string {
+    const digits = String(number).padStart(SEGMENT_DIGITS, '0')
+    return join(this.logDir(log), `${log === 'store' ? 'store' : 'log'}.${digits}.jsonl`)
+  }
+
+  /** The number of a segment's file name, or undefined for other files. */
+  segmentNumber(log: LogName, name: string): number | undefined {
+    const match = (log === 'store' ? /^store\.(\d{6,})\.jsonl$/ : /^log\.(\d{6,})\.jsonl$/).exec(
+      name,
+    )
+    return match === null ? undefined : Number(match[1])
+  }
+
+  torn(log: LogName, name: string): string {
+    return join(this.logDir(log), 'torn', name)
+  }
+
+  /** Locks of a log are `<stem>.<segment>.lock`; `~` is in no run's name. */
+  lockStem(log: LogName): string {
+    return log === 'store' ? '~store' : nameOfRunId(log.run)
+  }
+
+  lock(log: LogName, segment: number): string {
+    return join(this.locks(), `${this.lockStem(log)}.${segment}.lock`)
+  }
+
+  /** The segment number of a lock's file name, or undefined where it is not one of this log's. */
+  lockNumber(log: LogName, name: string): number | undefined {
+    const stem = `${this.lockStem(log)}.`
+    if (!name.startsWith(stem) || !name.endsWith('.lock')) return undefined
+    const digits = name.slice(stem.length, -'.lock'.length)
+    return /^\d+$/.test(digits) ? Number(digits) : undefined
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Lock files: who may write to which segment of a log.
+ * A lock belongs to one segment and is never stolen. Whoever takes over from a dead holder moves on to
+ * the next number, so the old holder's leavings can be neither mistaken for the new one's lock nor
+ * removed by it. The lock is a courtesy that keeps processes from fencing each other; what makes two
+ * writers impossible is the higher segment (`fs-log.ts`).
+ * @see docs/format.md#locks
+ */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { systemCode } from '../core/errors.js'
+import type { Holder, LogName } from './backend.js'
+import type { Disk } from './disk.js'
+import type { FsLayout } from './fs-layout.js'
+import type { Liveness, ProcessIdentity, ProcessTable } from './process-identity.js'
+
+interface LockFile extends ProcessIdentity {
+  readonly program: string
+  readonly token: string
+}
+
+export interface HeldLock {
+  readonly holder: Holder
+  readonly liveness: Liveness
+}
+
+export class FsLocks {
+  constructor(
+    private readonly disk: Disk,
+    private readonly layout: FsLayout,
+    private readonly processes: ProcessTable,
+  ) {}
+
+  /** Numbers of the locks that a log has, unsorted. */
+  numbers(log: LogName): number[] {
+    return this.disk
+      .list(this.layout.locks())
+      .map((name) => this.layout.lockNumber(log, name))
+      .filter((number) => number !== undefined)
+  }
+
+  /** Take the lock of a segment; undefined where it is taken. The token releases it again. */
+  acquire(log: LogName, segment: number, program: string): string | undefined {
+    const token = randomBytes(8).toString('hex')
+    const file: LockFile = { ...this.processes.self(), program, token }
+    const path = this.layout.lock(log, segment)
+    const draft = join(this.layout.tmp(), `lock.${token}`)
+    try {
+      // A link makes the whole content appear at once: nobody ever reads half a lock.
+      this.write(draft, file)
+      this.disk.link(draft, path)
+      return token
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return undefined
+      throw error
+    } finally {
+      this.disk.remove(draft)
+    }
+  }
+
+  private write(path: string, file: LockFile): void {
+    const out = this.disk.openFile(path, 'create')
+    try {
+      out.append(Buffer.from(`${JSON.stringify(file)}\n`))
+    } finally {
+      out.close()
+    }
+  }
+
+  /** Who holds a segment's lock; undefined where it is free. */
+  inspect(log: LogName, segment: number): HeldLock | undefined {
+    const file = this.read(log, segment)
+    if (file === undefined) return undefined
+    const holder = { pid: file.pid, host: file.host, program: file.program }
+    return { holder, liveness: this.processes.liveness(file) }
+  }
+
+  /** Give a lock back. One that is no longer ours stays. */
+  release(log: LogName, segment: number, token: string): void {
+    if (this.read(log, segment)?.token === token) this.disk.remove(this.layout.lock(log, segment))
+  }
+
+  /** Remove the locks of segments that a higher one has made meaningless. */
+  removeBelow(log: LogName, segment: number): void {
+    for (const number of this.numbers(log)) {
+      if (number < segment) this.disk.remove(this.layout.lock(log, number))
+    }
+  }
+
+  private read(log: LogName, segment: number): LockFile | undefined {
+    const path = this.layout.lock(log, segment)
+    try {
+      const file = this.disk.openFile(path, 'read')
+      try {
+        const bytes = Buffer.alloc(file.size())
+        file.read(bytes, 0)
+        return parseLock(bytes)
+      } finally {
+        file.close()
+      }
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}
+
+/** A lock that cannot be read is held by nobody we can ask: never taken over automatically. */
+const UNREADABLE: LockFile = {
+  pid: 0,
+  start: '',
+  boot: '',
+  namespace: '',
+  host: 'unknown (the lock file is unreadable)',
+  program: 'unknown',
+  token: '',
+}
+
+function parseLock(bytes: Buffer): LockFile {
+  try {
+    const file = JSON.parse(bytes.toString()) as Partial<LockFile>
+    return typeof file.pid === 'number' && typeof file.host === 'string'
+      ? { ...UNREADABLE, ...file }
+      : UNREADABLE
+  } catch {
+    return UNREADABLE
+  }
+}

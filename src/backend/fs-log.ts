@@ -1,0 +1,293 @@
+/**
+ * Logs as files: one writer at a time, by lock and by segment.
+ * A writer writes, syncs, looks for a higher segment, and only then acknowledges. Whoever takes over
+ * first creates that higher segment, exclusively, and only then reads how long the old one is. So what
+ * was ever acknowledged lies inside the length that the new writer names, whatever the old one does
+ * when it wakes.
+ * @see docs/format.md#one-writer
+ */
+import { DaglogError, systemCode } from '../core/errors.js'
+import type { LogName, LogWriter, Segment, WriterOptions } from './backend.js'
+import type { Disk, DiskFile } from './disk.js'
+import type { FsLayout } from './fs-layout.js'
+import type { FsLocks, HeldLock } from './fs-locks.js'
+
+/** Rounds of "somebody was quicker" before we call it a lock. */
+const OPEN_ATTEMPTS_MAX = 64
+
+export class FsLogs {
+  constructor(
+    private readonly disk: Disk,
+    private readonly layout: FsLayout,
+    private readonly locks: FsLocks,
+  ) {}
+
+  segments(log: LogName): Segment[] {
+    const found: Segment[] = []
+    for (const name of this.disk.list(this.layout.logDir(log))) {
+      const number = this.layout.segmentNumber(log, name)
+      if (number === undefined) continue
+      const bytes = this.disk.sizeOf(this.layout.segment(log, number))
+      if (bytes !== undefined) found.push({ number, bytes })
+    }
+    return found.sort((a, b) => a.number - b.number)
+  }
+
+  read(log: LogName, segment: number, fromByte: number, length: number): Buffer {
+    const file = this.disk.openFile(this.layout.segment(log, segment), 'read')
+    try {
+      const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, file.size() - fromByte)))
+      let filled = 0
+      while (filled < bytes.length) {
+        const count = file.read(bytes.subarray(filled), fromByte + filled)
+        if (count === 0) break
+        filled += count
+      }
+      return bytes.subarray(0, filled)
+    } finally {
+      file.close()
+    }
+  }
+
+  holder(log: LogName): HeldLock | undefined {
+    const top = Math.max(this.newest(log), ...this.locks.numbers(log))
+    return this.locks.inspect(log, top)
+  }
+
+  /** Create segment 0, so that the log exists. */
+  create(log: LogName): void {
+    this.disk.openFile(this.layout.segment(log, 0), 'create').close()
+    this.disk.syncDir(this.layout.logDir(log))
+  }
+
+  openWriter(log: LogName, options: WriterOptions): LogWriter {
+    for (let attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt += 1) {
+      const newest = this.newest(log)
+      const top = Math.max(newest, ...this.locks.numbers(log))
+      const held = this.locks.inspect(log, top)
+      if (held !== undefined && held.liveness !== 'dead' && options.force !== true)
+        throw locked(log, held)
+      const clean = held === undefined && top === newest
+      const writer = clean
+        ? this.takeTurn(log, newest, options)
+        : this.takeOver(log, top + 1, options)
+      if (writer !== undefined) return writer
+    }
+    throw locked(log, this.holder(log))
+  }
+
+  /** The writer before let go: go on in its segment. */
+  private takeTurn(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
+    const token = this.locks.acquire(log, segment, options.program)
+    if (token === undefined) return undefined
+    // Between our look and our lock somebody may have taken over.
+    if (
+      this.newest(log) !== segment ||
+      this.locks.numbers(log).some((number) => number > segment)
+    ) {
+      this.locks.release(log, segment, token)
+      return undefined
+    }
+    return this.writer(log, segment, token, 'clean')
+  }
+
+  /** The writer before is gone, or is to be fenced: make the next segment, then read nothing before that. */
+  private takeOver(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
+    const token = this.locks.acquire(log, segment, options.program)
+    if (token === undefined) return undefined
+    // A takeover that died may have left its lock and no segment: a writer looks only one number up, so fill the gap.
+    for (let number = this.newest(log) + 1; number < segment; number += 1)
+      this.createSegment(log, number)
+    const created = this.createSegment(log, segment)
+    this.disk.syncDir(this.layout.logDir(log))
+    if (!created || this.newest(log) !== segment) {
+      this.locks.release(log, segment, token)
+      return undefined
+    }
+    this.locks.removeBelow(log, segment)
+    return this.writer(log, segment, token, 'taken')
+  }
+
+  private createSegment(log: LogName, number: number): boolean {
+    try {
+      this.disk.openFile(this.layout.segment(log, number), 'create').close()
+      return true
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false
+      throw error
+    }
+  }
+
+  private writer(
+    log: LogName,
+    segment: number,
+    token: string,
+    opened: 'clean' | 'taken',
+  ): LogWriter {
+    this.syncAll(log)
+    const file = this.disk.openFile(this.layout.segment(log, segment), 'append')
+    return new FsLogWriter(file, segment, opened, {
+      successor: () =>
+        this.disk.exists(this.layout.segment(log, segment + 1))
+          ? successorOf(log, this.holder(log))
+          : undefined,
+      release: () => this.locks.release(log, segment, token),
+    })
+  }
+
+  /** A killed writer leaves bytes that no sync has seen; what we write next will count them as durable. */
+  private syncAll(log: LogName): void {
+    for (const { number, bytes } of this.segments(log)) {
+      if (bytes > 0) this.syncFile(this.layout.segment(log, number))
+    }
+    if (log === 'store') return
+    const objects = this.layout.openObjects(log.run)
+    if (this.disk.exists(objects)) this.syncFile(objects)
+  }
+
+  private syncFile(path: string): void {
+    const file = this.disk.openFile(path, 'append')
+    try {
+      file.syncNow()
+    } finally {
+      file.close()
+    }
+  }
+
+  private newest(log: LogName): number {
+    const numbers = this.disk
+      .list(this.layout.logDir(log))
+      .map((name) => this.layout.segmentNumber(log, name))
+      .filter((number) => number !== undefined)
+    return Math.max(0, ...numbers)
+  }
+}
+
+interface WriterTies {
+  /** The error that says who took over, where somebody did. */
+  successor(): DaglogError | undefined
+  release(): void
+}
+
+class FsLogWriter implements LogWriter {
+  private expectedBytes: number
+  private dead: DaglogError | undefined
+
+  constructor(
+    private readonly file: DiskFile,
+    readonly segment: number,
+    readonly opened: 'clean' | 'taken',
+    private readonly ties: WriterTies,
+  ) {
+    this.expectedBytes = file.size()
+  }
+
+  async commit(bytes: Uint8Array, { sync }: { readonly sync: boolean }): Promise<void> {
+    if (this.dead !== undefined) throw this.dead
+    try {
+      this.write(bytes)
+      // The first failed sync is the last: the kernel may have dropped the pages and call the next one a success.
+      if (sync) await this.file.sync()
+    } catch (cause) {
+      throw this.die(cause instanceof DaglogError ? cause : writeFailed(cause))
+    }
+    const fenced = this.ties.successor()
+    if (fenced !== undefined) throw this.die(fenced)
+  }
+
+  private write(bytes: Uint8Array): void {
+    const size = this.file.size()
+    if (size !== this.expectedBytes) {
+      throw new DaglogError(
+        'WRITER_FENCED',
+        `segment ${this.segment} is ${size} bytes long, ${this.expectedBytes} expected: somebody else wrote; try: open the run again`,
+        { segment: this.segment, expected: this.expectedBytes, found: size },
+      )
+    }
+    let written = 0
+    try {
+      // A full disk may take a part without a word; only the next call fails.
+      while (written < bytes.length) {
+        const count = this.file.append(written === 0 ? bytes : bytes.subarray(written))
+        if (count <= 0) throw new Error('the disk took no bytes')
+        written += count
+      }
+    } catch (error) {
+      if (written > 0) this.takeBack()
+      throw error
+    }
+    this.expectedBytes += bytes.length
+  }
+
+  private takeBack(): void {
+    try {
+      this.file.truncate(this.expectedBytes)
+    } catch {
+      // The write's own error is the one to report; recovery cuts the rest when the log is opened again.
+    }
+  }
+
+  private die(error: DaglogError): DaglogError {
+    this.dead = error
+    return error
+  }
+
+  async cut(bytes: number): Promise<void> {
+    try {
+      this.file.truncate(bytes)
+      await this.file.sync()
+    } catch (cause) {
+      throw this.die(writeFailed(cause))
+    }
+    this.expectedBytes = bytes
+  }
+
+  async release(): Promise<void> {
+    this.dead ??= new DaglogError('CLOSED', 'this writer was released')
+    this.file.close()
+    this.ties.release()
+  }
+}
+
+function writeFailed(cause: unknown): DaglogError {
+  const code = systemCode(cause) ?? 'unknown'
+  return new DaglogError(
+    'WRITE_FAILED',
+    `the log could not be written (${code}); nothing unacknowledged counts. Try: free the cause, then open the run again`,
+    { code },
+    { cause },
+  )
+}
+
+function describe(log: LogName): string {
+  return log === 'store' ? "the store's log" : `run ${log.run}`
+}
+
+function locked(log: LogName, held: HeldLock | undefined): DaglogError {
+  const code = log === 'store' ? 'STORE_LOCKED' : 'RUN_LOCKED'
+  if (held === undefined) {
+    return new DaglogError(code, `${describe(log)} is opened by many at once; try: again`, {})
+  }
+  const { pid, host, program } = held.holder
+  const where = `pid ${pid} on ${host} (${program})`
+  const advice =
+    held.liveness === 'alive'
+      ? 'try: wait until it is done, or close it there'
+      : 'it cannot be asked whether it lives (another machine or container); if you know it is gone, try: take over by force'
+  return new DaglogError(code, `${describe(log)} is being written by ${where}; ${advice}`, {
+    pid,
+    host,
+    program,
+    alive: held.liveness === 'alive' ? true : undefined,
+  })
+}
+
+function successorOf(log: LogName, held: HeldLock | undefined): DaglogError {
+  const who =
+    held === undefined ? 'another writer' : `pid ${held.holder.pid} on ${held.holder.host}`
+  return new DaglogError(
+    'WRITER_FENCED',
+    `${who} has taken over ${describe(log)}; what was not acknowledged does not count. Try: open the run again`,
+    held === undefined ? {} : { pid: held.holder.pid, host: held.holder.host },
+  )
+}

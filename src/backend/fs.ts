@@ -1,0 +1,360 @@
+/**
+ * The backend of a directory: the embedded default.
+ * Puts together its parts (layout, locks, logs, open objects, packs) and turns the disk's errors into
+ * ours.
+ * @see docs/format.md#store-layout
+ */
+import { dirname, join } from 'node:path'
+import { DaglogError, systemCode } from '../core/errors.js'
+import { type Hash, sha256 } from '../core/hash.js'
+import type { ObjectKind, StoredObject } from '../core/object.js'
+import type { Codec } from '../value/pack.js'
+import type {
+  Abilities,
+  Backend,
+  Holder,
+  LogName,
+  LogWriter,
+  RunPlace,
+  Segment,
+  WriterOptions,
+} from './backend.js'
+import type { Disk } from './disk.js'
+import { FsLayout } from './fs-layout.js'
+import { FsLocks } from './fs-locks.js'
+import { FsLogs } from './fs-log.js'
+import { networkFileSystem } from './fs-medium.js'
+import { FsOpenObjects } from './fs-open-objects.js'
+import { FsPacks } from './fs-packs.js'
+import { nodeDisk } from './node-disk.js'
+import { type ProcessTable, systemProcesses } from './process-identity.js'
+import { runIdOfName } from './run-path.js'
+
+export interface DirectoryOptions {
+  /** Write although the directory is on a network file system. */
+  readonly allowNetwork?: boolean
+  /** For tests: another disk, other processes. */
+  readonly disk?: Disk
+  readonly processes?: ProcessTable
+  /** How pack blocks are compressed; brotli unless told. */
+  readonly codec?: Codec
+  /** Told of what went wrong without making anything fail. */
+  readonly onNotice?: (message: string, cause?: unknown) => void
+}
+
+/** A store in `root`, an absolute path that need not exist yet. */
+export function directory(root: string, options: DirectoryOptions = {}): Backend {
+  return new FsBackend(root, options)
+}
+
+class FsBackend implements Backend {
+  readonly can: Abilities = { multiProcess: true, durable: true, tears: true, seals: true }
+  readonly place: string
+  private readonly disk: Disk
+  private readonly layout: FsLayout
+  private readonly locks: FsLocks
+  private readonly logs: FsLogs
+  private readonly packs: FsPacks
+  private readonly openObjects = new Map<string, FsOpenObjects>()
+  private mediumChecked = false
+
+  constructor(
+    root: string,
+    private readonly options: DirectoryOptions,
+  ) {
+    this.place = root
+    this.disk = options.disk ?? nodeDisk()
+    this.layout = new FsLayout(root)
+    this.locks = new FsLocks(this.disk, this.layout, options.processes ?? systemProcesses())
+    this.logs = new FsLogs(this.disk, this.layout, this.locks)
+    const onNotice = options.onNotice ?? (() => {})
+    this.packs = new FsPacks(this.disk, this.layout, onNotice, options.codec ?? 'brotli')
+  }
+
+  async readManifest(): Promise<Uint8Array | undefined> {
+    return this.reading(() => this.readWhole(this.layout.manifest()))
+  }
+
+  async createManifest(bytes: Uint8Array): Promise<boolean> {
+    return this.writing(() => {
+      const { layout, disk } = this
+      for (const dir of [
+        layout.runs(),
+        layout.packs(),
+        layout.locks(),
+        layout.tmp(),
+        layout.cache(),
+      ])
+        disk.makeDir(dir)
+      this.checkMedium()
+      if (disk.exists(layout.manifest())) return false
+      if (!disk.exists(layout.segment('store', 0)))
+        this.createIfMissing(() => this.logs.create('store'))
+      const draft = this.writeDraft(bytes)
+      // The manifest comes last and at once: a store without it is none.
+      const created = this.createIfMissing(() => disk.link(draft, layout.manifest()))
+      disk.remove(draft)
+      disk.syncDir(layout.root)
+      disk.syncDir(dirname(layout.root))
+      return created
+    })
+  }
+
+  private createIfMissing(create: () => void): boolean {
+    try {
+      create()
+      return true
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false
+      throw error
+    }
+  }
+
+  private writeDraft(bytes: Uint8Array): string {
+    const path = join(
+      this.layout.tmp(),
+      `draft.${process.pid}.${performance.now()}.${Math.random()}`,
+    )
+    const file = this.disk.openFile(path, 'create')
+    try {
+      for (let at = 0; at < bytes.length; ) at += file.append(bytes.subarray(at))
+      file.syncNow()
+    } finally {
+      file.close()
+    }
+    return path
+  }
+
+  async listRuns(): Promise<readonly RunPlace[]> {
+    return this.reading(() =>
+      this.disk.list(this.layout.runs()).map((name) => ({ id: runIdOfName(name), place: name })),
+    )
+  }
+
+  async createRun(id: string): Promise<boolean> {
+    return this.writing(() => {
+      this.checkMedium()
+      const dir = this.layout.run(id)
+      this.disk.makeDir(dir)
+      const created = this.createIfMissing(() => this.logs.create({ run: id }))
+      if (created) this.disk.syncDir(this.layout.runs())
+      return created
+    })
+  }
+
+  async hasRun(id: string): Promise<boolean> {
+    return this.reading(() => this.disk.exists(this.layout.run(id)))
+  }
+
+  async removeRun(id: string): Promise<void> {
+    return this.writing(() => {
+      this.openObjects.get(id)?.close()
+      this.openObjects.delete(id)
+      this.disk.removeTree(this.layout.run(id))
+      this.disk.syncDir(this.layout.runs())
+    })
+  }
+
+  async segments(log: LogName): Promise<readonly Segment[]> {
+    return this.reading(() => this.logs.segments(log))
+  }
+
+  async read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer> {
+    return this.reading(() => this.logs.read(log, segment, fromByte, length))
+  }
+
+  async openWriter(log: LogName, options: WriterOptions): Promise<LogWriter> {
+    return this.writing(() => {
+      this.checkMedium()
+      if (log !== 'store') this.openObjects.get(log.run)?.reopen()
+      return this.logs.openWriter(log, options)
+    })
+  }
+
+  async holder(
+    log: LogName,
+  ): Promise<(Holder & { readonly alive: boolean | undefined }) | undefined> {
+    const held = this.reading(() => this.logs.holder(log))
+    if (held === undefined) return undefined
+    return {
+      ...held.holder,
+      alive: held.liveness === 'unknown' ? undefined : held.liveness === 'alive',
+    }
+  }
+
+  async keepTorn(log: LogName, name: string, bytes: Uint8Array): Promise<void> {
+    this.writing(() => this.saveTorn(log, name, bytes))
+  }
+
+  /** Evidence is never overwritten: the same bytes are there already, or they get a name of their own. */
+  private saveTorn(log: LogName, name: string, bytes: Uint8Array): void {
+    const path = this.layout.torn(log, name)
+    this.disk.makeDir(dirname(path))
+    const draft = this.writeDraft(bytes)
+    if (!this.createIfMissing(() => this.disk.link(draft, path))) {
+      this.createIfMissing(() => this.disk.link(draft, `${path}.${sha256(bytes).slice(0, 16)}`))
+    }
+    this.disk.remove(draft)
+    this.disk.syncDir(dirname(path))
+  }
+
+  private objectsOf(run: string): FsOpenObjects {
+    let objects = this.openObjects.get(run)
+    if (objects === undefined) {
+      objects = new FsOpenObjects(this.disk, this.layout.openObjects(run), this.layout.run(run))
+      this.openObjects.set(run, objects)
+    }
+    return objects
+  }
+
+  async putObjects(
+    run: string,
+    objects: readonly StoredObject[],
+    { direct }: { readonly direct: boolean },
+  ): Promise<void> {
+    const open = this.objectsOf(run)
+    const fresh = objects.filter(({ hash }) => !open.has(hash) && !this.packs.has(hash))
+    if (fresh.length === 0) return
+    try {
+      if (direct) await this.packs.add(fresh)
+      else
+        await open.put(fresh, (atByte, bytes) => this.saveTorn({ run }, `objects.${atByte}`, bytes))
+    } catch (cause) {
+      throw this.failed('WRITE_FAILED', cause)
+    }
+  }
+
+  async getObject(hash: Hash, run: string | undefined): Promise<Uint8Array | undefined> {
+    return this.reading(
+      () => (run === undefined ? undefined : this.objectsOf(run).get(hash)) ?? this.packs.get(hash),
+    )
+  }
+
+  async hasObject(hash: Hash, run: string | undefined): Promise<boolean> {
+    return this.reading(
+      () => (run !== undefined && this.objectsOf(run).has(hash)) || this.packs.has(hash),
+    )
+  }
+
+  async sealObjects(run: string): Promise<void> {
+    const open = this.objectsOf(run)
+    if (open.bytes() === 0) return
+    try {
+      // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
+      await this.packs.add(open.objects())
+      open.remove()
+    } catch (cause) {
+      throw this.failed('WRITE_FAILED', cause)
+    }
+  }
+
+  async objectBytes(run: string | undefined): Promise<number> {
+    return this.reading(() =>
+      run === undefined ? this.packs.bytes() : this.objectsOf(run).bytes(),
+    )
+  }
+
+  async *listObjects(
+    run: string | undefined,
+  ): AsyncIterable<{ hash: Hash; kind: ObjectKind; bytes: number }> {
+    if (run !== undefined) {
+      yield* this.objectsOf(run).list()
+      return
+    }
+    for (const { hash, kind, bytes } of this.packs.objects())
+      yield { hash, kind, bytes: bytes.length }
+  }
+
+  async readCache(key: string): Promise<Uint8Array | undefined> {
+    return this.readWhole(this.cachePath(key))
+  }
+
+  async writeCache(key: string, bytes: Uint8Array): Promise<void> {
+    const path = this.cachePath(key)
+    this.disk.makeDir(dirname(path))
+    const draft = this.writeDraft(bytes)
+    this.disk.rename(draft, path)
+  }
+
+  /** Keys hold run ids, so they are hashed: any id, any length. */
+  private cachePath(key: string): string {
+    const name = sha256(Buffer.from(key))
+    return join(this.layout.cache(), name.slice(0, 2), name.slice(2, 34))
+  }
+
+  async close(): Promise<void> {
+    for (const objects of this.openObjects.values()) objects.close()
+    this.packs.close()
+  }
+
+  private readWhole(path: string): Buffer | undefined {
+    if (!this.disk.exists(path)) return undefined
+    const file = this.disk.openFile(path, 'read')
+    try {
+      const bytes = Buffer.alloc(file.size())
+      let filled = 0
+      while (filled < bytes.length) {
+        const count = file.read(bytes.subarray(filled), filled)
+        if (count === 0) break
+        filled += count
+      }
+      return bytes.subarray(0, filled)
+    } finally {
+      file.close()
+    }
+  }
+
+  private checkMedium(): void {
+    if (this.mediumChecked || this.options.disk !== undefined) return
+    const kind = networkFileSystem(this.layout.root)
+    if (kind !== undefined && this.options.allowNetwork !== true) {
+      throw new DaglogError(
+        'MEDIUM_UNSUITABLE',
+        `${this.place} is on ${kind}: locks and syncs over a network do not hold what a log needs. Try: a local directory, or allowNetwork if you know that only one machine writes`,
+        { place: this.place, kind },
+      )
+    }
+    this.mediumChecked = true
+  }
+
+  private reading<R>(use: () => R): R {
+    try {
+      return use()
+    } catch (cause) {
+      throw this.failed('READ_FAILED', cause)
+    }
+  }
+
+  private writing<R>(use: () => R): R {
+    try {
+      return use()
+    } catch (cause) {
+      throw this.failed('WRITE_FAILED', cause)
+    }
+  }
+
+  private failed(code: 'READ_FAILED' | 'WRITE_FAILED', cause: unknown): DaglogError {
+    if (cause instanceof DaglogError) return cause
+    const system = systemCode(cause)
+    // Anything without a system code is our own mistake, and must not look like the disk's.
+    if (system === undefined) return new DaglogError('INVARIANT', String(cause), {}, { cause })
+    const next = ADVICE[system] ?? 'see the cause'
+    return new DaglogError(
+      code,
+      `${this.place}: ${system}; try: ${next}`,
+      { place: this.place, system },
+      { cause },
+    )
+  }
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some space on the disk, then open the run again',
+  EDQUOT: 'free some of your quota, then open the run again',
+  EMFILE: 'raise the limit of open files (ulimit -n), or close runs that are done',
+  ENFILE: 'close other programs: the system has no file handles left',
+  EACCES: 'check the permissions of the directory',
+  EPERM: 'check the permissions of the directory',
+  EROFS: 'the disk is read-only: reading works, writing needs another place',
+  EIO: 'check the disk: it reports a failure',
+}

@@ -1,0 +1,212 @@
+/**
+ * A backend that lives in the process and dies with it: for tests, and for agents that want the API
+ * without a directory.
+ * It promises no durability (`can.durable` is false) and nothing across processes.
+ */
+import { DaglogError } from '../core/errors.js'
+import type { Hash } from '../core/hash.js'
+import type { StoredObject } from '../core/object.js'
+import type {
+  Abilities,
+  Backend,
+  Holder,
+  LogName,
+  LogWriter,
+  RunPlace,
+  Segment,
+  WriterOptions,
+} from './backend.js'
+import { checkRunId } from './run-path.js'
+
+interface MemoryLog {
+  readonly segments: GrowingBytes[]
+  writer: MemoryWriter | undefined
+}
+
+/** Bytes that grow at the end, at amortised cost. */
+class GrowingBytes {
+  private room = Buffer.alloc(0)
+  length = 0
+
+  append(bytes: Uint8Array): void {
+    if (this.length + bytes.length > this.room.length) {
+      const room = Buffer.alloc(Math.max(1024, (this.length + bytes.length) * 2))
+      this.room.copy(room, 0, 0, this.length)
+      this.room = room
+    }
+    this.room.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  /** A copy, so that a reader keeps what it read. */
+  slice(from: number, to: number): Buffer {
+    return Buffer.from(this.room.subarray(from, Math.min(to, this.length)))
+  }
+}
+
+/** A fresh, empty store in memory. */
+export function memory(): Backend {
+  return new MemoryBackend()
+}
+
+class MemoryBackend implements Backend {
+  readonly can: Abilities = { multiProcess: false, durable: false, tears: false, seals: false }
+  readonly place = 'memory'
+  private manifest: Uint8Array | undefined
+  private readonly storeLog: MemoryLog = { segments: [new GrowingBytes()], writer: undefined }
+  private readonly runs = new Map<string, MemoryLog>()
+  private readonly objects = new Map<Hash, StoredObject>()
+  private readonly cache = new Map<string, Uint8Array>()
+
+  async readManifest(): Promise<Uint8Array | undefined> {
+    return this.manifest
+  }
+
+  async createManifest(bytes: Uint8Array): Promise<boolean> {
+    if (this.manifest !== undefined) return false
+    this.manifest = Buffer.from(bytes)
+    return true
+  }
+
+  async listRuns(): Promise<readonly RunPlace[]> {
+    return Array.from(this.runs.keys(), (id) => ({ id, place: id }))
+  }
+
+  async createRun(id: string): Promise<boolean> {
+    checkRunId(id)
+    if (this.runs.has(id)) return false
+    this.runs.set(id, { segments: [new GrowingBytes()], writer: undefined })
+    return true
+  }
+
+  async hasRun(id: string): Promise<boolean> {
+    checkRunId(id)
+    return this.runs.has(id)
+  }
+
+  async removeRun(id: string): Promise<void> {
+    this.runs.delete(id)
+  }
+
+  private log(name: LogName): MemoryLog {
+    const log = name === 'store' ? this.storeLog : this.runs.get(name.run)
+    if (log === undefined)
+      throw new DaglogError('RUN_NOT_FOUND', `no run ${JSON.stringify(name)} in memory`)
+    return log
+  }
+
+  async segments(name: LogName): Promise<readonly Segment[]> {
+    if (name !== 'store' && !this.runs.has(name.run)) return []
+    return this.log(name).segments.map((bytes, number) => ({ number, bytes: bytes.length }))
+  }
+
+  async read(name: LogName, segment: number, fromByte: number, length: number): Promise<Buffer> {
+    return this.log(name).segments[segment]?.slice(fromByte, fromByte + length) ?? Buffer.alloc(0)
+  }
+
+  async openWriter(name: LogName, options: WriterOptions): Promise<LogWriter> {
+    const log = this.log(name)
+    if (log.writer !== undefined && options.force !== true) {
+      const code = name === 'store' ? 'STORE_LOCKED' : 'RUN_LOCKED'
+      const { pid, host, program } = log.writer.holder
+      throw new DaglogError(
+        code,
+        `already being written in this process (${program}); try: close it there`,
+        {
+          pid,
+          host,
+          program,
+          alive: true,
+        },
+      )
+    }
+    const taken = log.writer !== undefined
+    if (taken) log.segments.push(new GrowingBytes())
+    log.writer = new MemoryWriter(log, taken ? 'taken' : 'clean', options.program)
+    return log.writer
+  }
+
+  async holder(name: LogName): Promise<(Holder & { readonly alive: boolean }) | undefined> {
+    const writer = this.log(name).writer
+    return writer === undefined ? undefined : { ...writer.holder, alive: true }
+  }
+
+  async keepTorn(): Promise<void> {
+    // Nothing tears in memory.
+  }
+
+  async putObjects(_run: string, objects: readonly StoredObject[]): Promise<void> {
+    for (const object of objects) {
+      if (!this.objects.has(object.hash))
+        this.objects.set(object.hash, { ...object, bytes: Buffer.from(object.bytes) })
+    }
+  }
+
+  async getObject(hash: Hash): Promise<Uint8Array | undefined> {
+    return this.objects.get(hash)?.bytes
+  }
+
+  async hasObject(hash: Hash): Promise<boolean> {
+    return this.objects.has(hash)
+  }
+
+  async sealObjects(): Promise<void> {
+    // One map serves all runs already.
+  }
+
+  async objectBytes(): Promise<number> {
+    let bytes = 0
+    for (const object of this.objects.values()) bytes += object.bytes.length
+    return bytes
+  }
+
+  async *listObjects(): AsyncIterable<{ hash: Hash; kind: StoredObject['kind']; bytes: number }> {
+    for (const { hash, kind, bytes } of this.objects.values())
+      yield { hash, kind, bytes: bytes.length }
+  }
+
+  async readCache(key: string): Promise<Uint8Array | undefined> {
+    return this.cache.get(key)
+  }
+
+  async writeCache(key: string, bytes: Uint8Array): Promise<void> {
+    this.cache.set(key, Buffer.from(bytes))
+  }
+
+  async close(): Promise<void> {
+    // Nothing is held.
+  }
+}
+
+class MemoryWriter implements LogWriter {
+  readonly segment: number
+  readonly holder: Holder
+
+  constructor(
+    private readonly log: MemoryLog,
+    readonly opened: 'clean' | 'taken',
+    program: string,
+  ) {
+    this.segment = log.segments.length - 1
+    this.holder = { pid: process.pid, host: 'memory', program }
+  }
+
+  async commit(bytes: Uint8Array): Promise<void> {
+    if (this.log.writer !== this) {
+      throw new DaglogError(
+        'WRITER_FENCED',
+        'another writer has taken over in this process; try: open the run again',
+      )
+    }
+    this.log.segments[this.segment]?.append(bytes)
+  }
+
+  async cut(bytes: number): Promise<void> {
+    const segment = this.log.segments[this.segment]
+    if (segment !== undefined) segment.length = bytes
+  }
+
+  async release(): Promise<void> {
+    if (this.log.writer === this) this.log.writer = undefined
+  }
+}

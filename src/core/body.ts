@@ -1,0 +1,210 @@
+/**
+ * The body of a frame: salt, refs, codec tags and data.
+ * Splits what is too large off the data and puts it back; where the split bytes live is the store's
+ * business.
+ * @see docs/format.md#body
+ */
+import { applyTags } from './decode.js'
+import { encodeValue, type Tagging } from './encode.js'
+import { DaglogError } from './errors.js'
+import type { Hash } from './hash.js'
+import { BODY_DATA_BYTES_MAX, VALUE_INLINE_BYTES_MAX } from './limits.js'
+import { pointerStep, replaceAt } from './pointer.js'
+
+/** How the exact bytes of a value out of line are read: JSON text, UTF-8 text, or as they are. */
+export type RefKind = 'json' | 'text' | 'bytes'
+
+/** Where a large value was: the hash of its exact bytes, and the object that rebuilds them. */
+export interface Ref {
+  readonly pointer: string
+  readonly sha256: Hash
+  readonly root: Hash
+  readonly size: number
+  readonly kind: RefKind
+}
+
+/** A value that goes out of line, on its way to the objects. */
+export interface LargeValue {
+  readonly pointer: string
+  readonly kind: RefKind
+  readonly bytes: Uint8Array
+}
+
+/** Data as it was at the call: later changes to the caller's objects do not reach it. */
+export interface EncodedData {
+  /** JSON text with `null` at the pointer of each large value. */
+  readonly inline: string
+  readonly large: readonly LargeValue[]
+  readonly tags: readonly Tagging[]
+}
+
+/**
+ * Encode the data of an event. A member of `data` (or the whole of it, where it is no object) longer
+ * than `VALUE_INLINE_BYTES_MAX` goes out of line.
+ * @throws VALUE_UNSUPPORTED
+ */
+export function encodeData(data: unknown): EncodedData {
+  const whole = largeScalar(data, '')
+  if (whole !== undefined) return { inline: 'null', large: [whole], tags: [] }
+  if (!isPlainObject(data)) return encodeWhole(data)
+  const members = encodeMembers(data)
+  return byteLength(members.inline) > BODY_DATA_BYTES_MAX ? encodeWhole(data) : members
+}
+
+function encodeWhole(data: unknown): EncodedData {
+  const { text, tags } = encodeValue(data)
+  if (!isLargeText(text)) return { inline: text, large: [], tags }
+  return { inline: 'null', large: [{ pointer: '', kind: 'json', bytes: Buffer.from(text) }], tags }
+}
+
+function encodeMembers(data: Record<string, unknown>): EncodedData {
+  const large: LargeValue[] = []
+  const tags: Tagging[] = []
+  let inline = ''
+  for (const key of Object.keys(data)) {
+    const pointer = pointerStep(key)
+    const value = data[key]
+    let text = 'null'
+    const scalar = largeScalar(value, pointer)
+    if (scalar !== undefined) {
+      large.push(scalar)
+    } else {
+      const encoded = encodeValue(value, pointer)
+      if (isLargeText(encoded.text))
+        large.push({ pointer, kind: 'json', bytes: Buffer.from(encoded.text) })
+      else text = encoded.text
+      for (const tag of encoded.tags) tags.push(tag)
+    }
+    inline += `${inline === '' ? '{' : ','}${JSON.stringify(key)}:${text}`
+  }
+  return { inline: inline === '' ? '{}' : `${inline}}`, large, tags }
+}
+
+/** The members of two encoded objects as one; they must have no key in common. */
+export function joinData(left: EncodedData, right: EncodedData): EncodedData {
+  const members = [left, right]
+    .map(({ inline }) => inline.slice(1, -1))
+    .filter((text) => text !== '')
+  return {
+    inline: `{${members.join(',')}}`,
+    large: [...left.large, ...right.large],
+    tags: [...left.tags, ...right.tags],
+  }
+}
+
+/** A long string or byte array goes out of line as its own bytes, not as JSON. */
+function largeScalar(value: unknown, pointer: string): LargeValue | undefined {
+  if (typeof value === 'string') {
+    if (!isLargeText(value) || !value.isWellFormed()) return undefined
+    return { pointer, kind: 'text', bytes: Buffer.from(value) }
+  }
+  if (value instanceof Uint8Array && value.byteLength > VALUE_INLINE_BYTES_MAX) {
+    return { pointer, kind: 'bytes', bytes: Buffer.from(value) }
+  }
+  return undefined
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const proto = Object.getPrototypeOf(value)
+  // Symbol keys are refused with their path by encodeWhole.
+  return (
+    (proto === Object.prototype || proto === null) &&
+    Object.getOwnPropertySymbols(value).length === 0
+  )
+}
+
+function byteLength(text: string): number {
+  return text.length * 3 <= VALUE_INLINE_BYTES_MAX ? text.length : Buffer.byteLength(text)
+}
+
+function isLargeText(text: string): boolean {
+  return byteLength(text) > VALUE_INLINE_BYTES_MAX
+}
+
+/** The JSON text of a body. `salt` is 16 random bytes as hex, so that the commitment says nothing about guessable content. */
+export function bodyText(options: {
+  readonly salt: string
+  readonly inline: string
+  readonly refs: readonly Ref[]
+  readonly tags: readonly Tagging[]
+  readonly op?: string | undefined
+}): string {
+  const { salt, inline, refs, tags, op } = options
+  let text = `{"salt":"${salt}"`
+  if (refs.length > 0) {
+    const rows = refs.map((ref) => [ref.pointer, ref.sha256, ref.root, ref.size, ref.kind])
+    text += `,"refs":${JSON.stringify(rows)}`
+  }
+  if (tags.length > 0) text += `,"enc":${JSON.stringify(tags)}`
+  if (op !== undefined) text += `,"op":${JSON.stringify(op)}`
+  return `${text},"data":${inline}}`
+}
+
+export interface Body {
+  readonly refs: readonly Ref[]
+  readonly tags: readonly Tagging[]
+  readonly op?: string
+  /** With `null` at the pointer of each ref, and codec tags not yet applied. */
+  readonly data: unknown
+}
+
+/** Parse a body whose commitment was already checked. @throws FRAME_INVALID */
+export function parseBody(bytes: Uint8Array): Body {
+  let body: { refs?: unknown; enc?: unknown; op?: unknown; data?: unknown }
+  try {
+    body = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  } catch (cause) {
+    throw new DaglogError('FRAME_INVALID', 'the body of a frame is no JSON', {}, { cause })
+  }
+  return {
+    refs: parseRefs(body.refs),
+    tags: Array.isArray(body.enc) ? (body.enc as Tagging[]) : [],
+    ...(typeof body.op === 'string' ? { op: body.op } : {}),
+    data: body.data,
+  }
+}
+
+const REFS_AT = `{"salt":"${'0'.repeat(32)}",`.length
+const REFS_KEY = Buffer.from('"refs":')
+
+/** The refs of a body; parses nothing where it has none, which is most of verify's work. */
+export function refsOf(bytes: Uint8Array): readonly Ref[] {
+  const here = bytes.subarray(REFS_AT, REFS_AT + REFS_KEY.length)
+  return REFS_KEY.equals(here) ? parseBody(bytes).refs : []
+}
+
+function parseRefs(rows: unknown): Ref[] {
+  if (rows === undefined) return []
+  if (!Array.isArray(rows)) throw new DaglogError('FRAME_INVALID', 'the refs of a body are no list')
+  return rows.map((row) => {
+    if (!Array.isArray(row) || row.length < 5)
+      throw new DaglogError('FRAME_INVALID', 'a ref of a body is malformed')
+    const [pointer, sha256, root, size, kind] = row
+    return { pointer, sha256, root, size, kind } as Ref
+  })
+}
+
+/** Put loaded values back at their pointers and apply the codec tags: the data as it was appended. */
+export function restoreData(body: Body, values: ReadonlyMap<string, unknown>): unknown {
+  let data = body.data
+  for (const ref of body.refs) data = replaceAt(data, ref.pointer, values.get(ref.pointer))
+  return applyTags(data, body.tags)
+}
+
+/** The value that a ref's exact bytes stand for. @throws OBJECT_CORRUPT where they are no JSON. */
+export function refValue(ref: Ref, bytes: Uint8Array): unknown {
+  if (ref.kind === 'bytes') return new Uint8Array(bytes)
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  if (ref.kind === 'text') return text
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new DaglogError(
+      'OBJECT_CORRUPT',
+      `the value at ${ref.pointer || 'the top'} is no JSON`,
+      { ref },
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * A digest of a value that does not depend on the order of its keys.
+ * The text hashed is RFC 8785 (JCS) for every value that JCS can carry; lone surrogates, which it
+ * refuses, are kept as escapes, and codec tags are appended, so that 1n, "1" and a Date differ.
+ * @see docs/format.md#digests
+ */
+import { encodeValue } from './encode.js'
+import { type Hash, sha256 } from './hash.js'
+
+/** @throws VALUE_UNSUPPORTED */
+export function valueDigest(value: unknown): Hash {
+  const { text, tags } = encodeValue(value, '', 'sorted')
+  return sha256(Buffer.from(tags.length === 0 ? text : `${text}\n${JSON.stringify(tags)}`))
+}
+
+/** The stable identity of a step. `parentKey` is '' at the top of a run; `occurrence` counts from 0. */
+export function stepKey(options: {
+  readonly parentKey: string
+  readonly name: string
+  readonly inputDigest: Hash
+  readonly occurrence: number
+}): Hash {
+  const { parentKey, name, inputDigest, occurrence } = options
+  return sha256(Buffer.from(JSON.stringify(['step/1', parentKey, name, inputDigest, occurrence])))
+}

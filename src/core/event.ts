@@ -1,0 +1,175 @@
+/**
+ * What an event is, and which types daglog itself knows.
+ * Types are an open interface, merged by declaration; unknown types are kept, shown, and ignored by folds.
+ * @see docs/format.md#events
+ */
+import type { Ref } from './body.js'
+import { DaglogError } from './errors.js'
+import type { Hash } from './hash.js'
+import { TYPE_BYTES_MAX } from './limits.js'
+
+export type RunStatus = 'ok' | 'error' | 'cancelled'
+export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
+export type Effect = 'none' | 'read' | 'write'
+export type TurnReason =
+  | 'completed'
+  | 'error'
+  | 'aborted'
+  | 'blocked'
+  | 'max-tokens'
+  | 'interrupted'
+export type ParentKind = 'fork' | 'child' | 'replay' | 'salvage' | 'import'
+
+/** Where a run begins, when it does not begin at nothing. `run` is the parent's identity: the hash of its frame 0. */
+export interface ParentLink {
+  readonly run: Hash
+  readonly seq: number
+  readonly hash: Hash
+  readonly kind: ParentKind
+}
+
+export interface ErrorData {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly cause?: ErrorData
+  /** An annotation, never part of a step's identity. */
+  readonly stack?: string
+}
+
+export interface StepStart {
+  /** `n1`, `n2`, ... in a run. */
+  readonly id: string
+  /** Stable identity: hash over parent key, name, input digest, occurrence. */
+  readonly key: string
+  readonly name: string
+  readonly parent?: string
+  readonly deps?: readonly string[]
+  readonly input?: unknown
+  readonly effect?: Effect
+}
+
+export interface StepEnd {
+  readonly id: string
+  readonly status: StepStatus
+  readonly output?: unknown
+  readonly error?: ErrorData
+}
+
+export interface Usage {
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+}
+
+/**
+ * The data of each known event type. Add your own:
+ * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
+ */
+export interface EventMap {
+  'run/start': { readonly id: string }
+  'run/meta': { readonly name?: string; readonly meta?: unknown; readonly tags?: readonly string[] }
+  'run/end': { readonly status: RunStatus; readonly error?: ErrorData }
+  'writer/open': {
+    readonly epoch: number
+    readonly previous: {
+      readonly segment: number
+      readonly length: number
+      readonly head: { readonly seq: number; readonly hash: Hash }
+    }
+    readonly pid: number
+    readonly host: string
+    readonly program: string
+  }
+  'log/recovered': {
+    readonly segment: number
+    readonly offset: number
+    readonly bytes: number
+    readonly sha256: Hash
+    readonly maybeAcknowledged?: boolean
+  }
+  /** Only in a salvaged run: what could not be read of the damaged one. */
+  'log/gap': {
+    readonly segment: number
+    readonly offset: number
+    readonly bytes: number
+    readonly reason: string
+  }
+  redaction: { readonly seq: number; readonly reason: string; readonly actor: string }
+  'turn/start': { readonly turn: number }
+  'turn/end': {
+    readonly turn: number
+    readonly reason: TurnReason
+    readonly by?: string
+    readonly cause?: string
+    readonly error?: ErrorData
+  }
+  'step/start': StepStart
+  'step/end': StepEnd
+  'user/message': { readonly content: unknown }
+  'assistant/message': {
+    readonly content: unknown
+    readonly usage?: Usage
+    readonly model?: string
+  }
+  'tool/call': { readonly id: string; readonly name: string; readonly arguments?: unknown }
+  'tool/result': {
+    readonly id: string
+    readonly content: unknown
+    readonly isError?: boolean
+    readonly closedBy?: 'not-started' | 'outcome-unknown'
+  }
+  note: unknown
+}
+
+export type EventType = keyof EventMap & string
+
+/** An event as it is read: `data` is what was given to `append`, whole. */
+export interface RunEvent<T extends string = string> {
+  readonly seq: number
+  /** Milliseconds since 1970; never orders anything. */
+  readonly time: number
+  readonly type: T
+  readonly data: T extends EventType ? EventMap[T] : unknown
+  /** The head after this event: commits to it and to all before. */
+  readonly hash: Hash
+  /** True where the body was redacted; `data` is then undefined. */
+  readonly redacted?: boolean
+  /** Only when asked for: what lies out of line, with `null` in `data` at each pointer. */
+  readonly refs?: readonly Ref[]
+}
+
+const TYPE_PATTERN = /^[a-z0-9-]+(?:\/[a-z0-9-]+)*$/
+const RESERVED = /^(?:run|log|writer|store)\/|^redaction$/
+
+/** @throws TYPE_INVALID */
+export function checkType(type: string): void {
+  if (typeof type !== 'string' || type.length > TYPE_BYTES_MAX || !TYPE_PATTERN.test(type)) {
+    throw new DaglogError(
+      'TYPE_INVALID',
+      `${JSON.stringify(type)} is no event type; try: lower-case words of [a-z0-9-] joined by "/", at most ${TYPE_BYTES_MAX} bytes, such as "cart/add"`,
+      { type },
+    )
+  }
+}
+
+/**
+ * Types that only the store itself writes, and the reason that only recovery gives.
+ * @throws TYPE_INVALID, TYPE_RESERVED
+ */
+export function checkUserEvent(type: string, data: unknown): void {
+  checkType(type)
+  if (RESERVED.test(type)) {
+    throw new DaglogError(
+      'TYPE_RESERVED',
+      `"${type}" is written by the store only; try: a type of your own, or "note"`,
+      { type },
+    )
+  }
+  if (type === 'turn/end' && (data as { reason?: unknown } | null)?.reason === 'interrupted') {
+    throw new DaglogError(
+      'TYPE_RESERVED',
+      'reason "interrupted" is written by recovery only; try: "aborted"',
+      { type },
+    )
+  }
+}

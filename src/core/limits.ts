@@ -1,0 +1,46 @@
+/**
+ * Every limit of daglog, each with its unit last in its name.
+ * A limit that is not here does not exist; a test holds this file against docs/format.md.
+ */
+
+/** Largest encoded value kept inside an event, in bytes; larger ones go out of line as objects. */
+export const VALUE_INLINE_BYTES_MAX = 4096
+
+/** Largest frame, in bytes, its newline included. Values over the inline limit do not count. */
+export const FRAME_BYTES_MAX = 16 * 1024 * 1024
+
+/** Largest event type, in bytes. */
+export const TYPE_BYTES_MAX = 64
+
+/** Largest run id, in bytes of UTF-8. */
+export const RUN_ID_BYTES_MAX = 1024
+
+/** Most frames in one atomic append. */
+export const APPEND_FRAMES_MAX = 65_536
+
+/** Open objects of a run are sealed into a pack once they reach this many bytes. */
+export const OPEN_OBJECTS_BYTES_MAX = 8 * 1024 * 1024
+
+/** A put with this many new bytes or more goes straight into a pack, so that all runs share it at once. */
+export const DIRECT_PACK_BYTES_MIN = 1024 * 1024
+
+/** Uncompressed size at which a pack block is closed, in bytes. */
+export const PACK_BLOCK_BYTES = 256 * 1024
+
+/** Most bytes of data that stay inside a body once its large members are out of line; more, and all of it goes. */
+export const BODY_DATA_BYTES_MAX = 64 * 1024
+
+/** Read unit of a log, in bytes. */
+export const READ_BYTES = 256 * 1024
+
+/** Frames that wait are committed together up to about this many bytes. */
+export const BATCH_BYTES_MAX = 8 * 1024 * 1024
+
+/** The list of runs is snapshotted each time this many frames of the store's log are new. */
+export const HEADS_SNAPSHOT_FRAMES = 64
+
+/** A run's head is noted in the store's log at least each time its log has grown by this many bytes. */
+export const HEAD_EVERY_BYTES = 16 * 1024 * 1024
+
+/** Decoded pack blocks that one open store keeps in memory, in bytes. */
+export const BLOCK_CACHE_BYTES_MAX = 32 * 1024 * 1024

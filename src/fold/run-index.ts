@@ -1,0 +1,247 @@
+/**
+ * What a run must know of itself to go on: how far it is, what is open, which ids are taken.
+ * A fold over frames; rebuilt from the log whenever its snapshot does not fit.
+ */
+import { parseBody } from '../core/body.js'
+import type { RunStatus, Usage } from '../core/event.js'
+import { extraFields } from '../core/frame.js'
+
+/** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
+export const RUN_INDEX_VERSION = 1
+
+export interface IndexedFrame {
+  readonly seq: number
+  readonly time: number
+  readonly type: string
+  readonly redacted: boolean
+  /** Members of frame 0's head, see `genesisExtra`. */
+  readonly extra: string
+  readonly body: Uint8Array
+  readonly place: { readonly segment: number; readonly from: number; readonly to: number }
+}
+
+export type PlaceRow = readonly [seq: number, segment: number, from: number, to: number]
+
+/** Totals that lists show; they go into the head's note in the store's log. */
+export interface RunSummary {
+  readonly name?: string
+  readonly started: number
+  readonly updated: number
+  readonly status: RunStatus | 'open'
+  readonly events: number
+  readonly turns: number
+  readonly steps: number
+  readonly tokensIn: number
+  readonly tokensOut: number
+  readonly parent?: { readonly run: string; readonly seq: number; readonly kind: string }
+}
+
+/** What a crash left open, in the order it was opened. */
+export interface OpenWork {
+  readonly turn: number | undefined
+  readonly steps: readonly string[]
+  /** Tool calls without a result, and whether their body had begun. */
+  readonly calls: ReadonlyMap<string, 'asked' | 'begun'>
+}
+
+export class RunIndex {
+  private id = ''
+  private name: string | undefined
+  private started = 0
+  private updated = 0
+  private status: RunStatus | 'open' = 'open'
+  private events = 0
+  private turns = 0
+  private steps = 0
+  private tokensIn = 0
+  private tokensOut = 0
+  private parent: RunSummary['parent']
+  private lastTurn = 0
+  private openTurn: number | undefined
+  private lastStep = 0
+  private readonly openSteps = new Set<string>()
+  private readonly openCalls = new Map<string, 'asked' | 'begun'>()
+  private readonly lastOf = new Map<string, PlaceRow>()
+  private readonly stepKeys = new Set<string>()
+
+  /** Take in the next frame. Bodies are parsed only of the types that matter here. */
+  apply(frame: IndexedFrame): void {
+    const { type, seq, place } = frame
+    this.events += 1
+    this.updated = frame.time
+    if (seq === 0) this.begin(frame)
+    this.lastOf.set(type, [seq, place.segment, place.from, place.to])
+    // A run that goes on after its end is open again.
+    if (this.status !== 'open' && !AFTER_END.test(type)) this.status = 'open'
+    const rule = RULES[type]
+    if (rule === undefined || frame.redacted) return
+    rule(this, parseBody(frame.body).data as Record<string, unknown>)
+  }
+
+  private begin(frame: IndexedFrame): void {
+    this.started = frame.time
+    const parent = extraFields(frame.extra).parent as RunSummary['parent'] | undefined
+    if (parent !== undefined) this.parent = { run: parent.run, seq: parent.seq, kind: parent.kind }
+  }
+
+  get runId(): string {
+    return this.id
+  }
+
+  get ended(): boolean {
+    return this.status !== 'open'
+  }
+
+  get turn(): number {
+    return this.lastTurn
+  }
+
+  summary(): RunSummary {
+    return {
+      ...(this.name === undefined ? {} : { name: this.name }),
+      started: this.started,
+      updated: this.updated,
+      status: this.status,
+      events: this.events,
+      turns: this.turns,
+      steps: this.steps,
+      tokensIn: this.tokensIn,
+      tokensOut: this.tokensOut,
+      ...(this.parent === undefined ? {} : { parent: this.parent }),
+    }
+  }
+
+  open(): OpenWork {
+    return { turn: this.openTurn, steps: [...this.openSteps], calls: new Map(this.openCalls) }
+  }
+
+  /** Where the last event of a type lies. */
+  last(type: string): PlaceRow | undefined {
+    return this.lastOf.get(type)
+  }
+
+  /** The number of the next step id. */
+  get nextStep(): number {
+    return this.lastStep + 1
+  }
+
+  hasStepKey(key: string): boolean {
+    return this.stepKeys.has(shortKey(key))
+  }
+
+  /** One rule for each type that the index follows. */
+  static readonly rules: Readonly<
+    Record<string, (index: RunIndex, data: Record<string, unknown>) => void>
+  > = {
+    'run/start': (index, data) => {
+      index.id = String(data.id)
+    },
+    'run/meta': (index, data) => {
+      if (typeof data.name === 'string') index.name = data.name
+    },
+    'run/end': (index, data) => {
+      index.status = data.status as RunStatus
+    },
+    'turn/start': (index, data) => {
+      index.turns += 1
+      index.lastTurn = Number(data.turn)
+      index.openTurn = index.lastTurn
+    },
+    'turn/end': (index) => {
+      index.openTurn = undefined
+      index.openCalls.clear()
+    },
+    'step/start': (index, data) => {
+      const id = String(data.id)
+      index.steps += 1
+      index.openSteps.add(id)
+      index.stepKeys.add(shortKey(String(data.key)))
+      const number = /^n(\d{1,15})$/.exec(id)
+      if (number !== null) index.lastStep = Math.max(index.lastStep, Number(number[1]))
+    },
+    'step/end': (index, data) => {
+      index.openSteps.delete(String(data.id))
+    },
+    'tool/call': (index, data) => {
+      index.openCalls.set(String(data.id), 'begun')
+    },
+    'tool/result': (index, data) => {
+      index.openCalls.delete(String(data.id))
+    },
+    'assistant/message': (index, data) => {
+      const usage = data.usage as Usage | undefined
+      index.tokensIn += usage?.inputTokens ?? 0
+      index.tokensOut += usage?.outputTokens ?? 0
+      if (!Array.isArray(data.content)) return
+      for (const part of data.content as ({ type?: unknown; id?: unknown } | null)[]) {
+        if (part?.type === 'tool_use') index.openCalls.set(String(part.id), 'asked')
+      }
+    },
+  }
+
+  /** Plain JSON for a snapshot. */
+  toJSON(): unknown {
+    return {
+      version: RUN_INDEX_VERSION,
+      id: this.id,
+      summary: this.summary(),
+      lastTurn: this.lastTurn,
+      openTurn: this.openTurn ?? null,
+      lastStep: this.lastStep,
+      openSteps: [...this.openSteps],
+      openCalls: [...this.openCalls],
+      lastOf: [...this.lastOf],
+      stepKeys: [...this.stepKeys],
+    }
+  }
+
+  /** The index of a snapshot; undefined where it is of another version. The caller has checked that the log still fits it. */
+  static fromJSON(snapshot: unknown): RunIndex | undefined {
+    const from = snapshot as Snapshot | null
+    if (from?.version !== RUN_INDEX_VERSION) return undefined
+    const index = new RunIndex()
+    const { summary } = from
+    index.id = from.id
+    index.name = summary.name
+    index.started = summary.started
+    index.updated = summary.updated
+    index.status = summary.status
+    index.events = summary.events
+    index.turns = summary.turns
+    index.steps = summary.steps
+    index.tokensIn = summary.tokensIn
+    index.tokensOut = summary.tokensOut
+    index.parent = summary.parent
+    index.lastTurn = from.lastTurn
+    index.openTurn = from.openTurn ?? undefined
+    index.lastStep = from.lastStep
+    for (const id of from.openSteps) index.openSteps.add(id)
+    for (const [id, state] of from.openCalls) index.openCalls.set(id, state)
+    for (const [type, place] of from.lastOf) index.lastOf.set(type, place)
+    for (const key of from.stepKeys) index.stepKeys.add(key)
+    return index
+  }
+}
+
+const RULES = RunIndex.rules
+
+/** What may follow a run's end without opening it again. */
+const AFTER_END = /^(?:run|log|writer)\/|^redaction$|^note$/
+
+interface Snapshot {
+  readonly version: number
+  readonly id: string
+  readonly summary: RunSummary
+  readonly lastTurn: number
+  readonly openTurn: number | null
+  readonly lastStep: number
+  readonly openSteps: readonly string[]
+  readonly openCalls: readonly (readonly [string, 'asked' | 'begun'])[]
+  readonly lastOf: readonly (readonly [string, PlaceRow])[]
+  readonly stepKeys: readonly string[]
+}
+
+/** 64 bits tell a run's step keys apart; the whole key is in the event. */
+function shortKey(key: string): string {
+  return key.slice(0, 16)
+}

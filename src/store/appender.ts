@@ -1,0 +1,256 @@
+/**
+ * Appends to one log: encodes events into frames in the order of the calls, and commits many of them
+ * with one sync (group commit).
+ * Knows frames and durability; neither event types nor recovery.
+ * @see docs/format.md#durability
+ */
+import { randomFillSync } from 'node:crypto'
+import type { Backend, LogName, LogWriter } from '../backend/backend.js'
+import { bodyText, type EncodedData } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
+import { encodeFrame } from '../core/frame.js'
+import type { Hash } from '../core/hash.js'
+import {
+  APPEND_FRAMES_MAX,
+  BATCH_BYTES_MAX,
+  DIRECT_PACK_BYTES_MIN,
+  FRAME_BYTES_MAX,
+} from '../core/limits.js'
+import type { StoredObject } from '../core/object.js'
+import type { StandingFrame } from './log-tail.js'
+import { storeValue } from './values.js'
+
+/** One event on its way: its data was encoded at the call, so later changes of the caller's do not reach it. */
+export interface Draft {
+  readonly type: string
+  readonly time: number
+  readonly data: EncodedData
+  /** Members of frame 0's head. */
+  readonly extra?: string
+}
+
+export interface Appended {
+  readonly seq: number
+  readonly hash: Hash
+}
+
+/** Where the next frame goes. */
+export interface AppendPoint {
+  readonly seq: number
+  readonly prev: Hash
+  readonly offset: number
+}
+
+interface Waiting {
+  readonly text: string
+  readonly objects: NewObjects
+  readonly frames: readonly StandingFrame[]
+  readonly sync: boolean
+  readonly resolve: (appended: readonly Appended[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Objects of an append: most go to the run's own, those of a very large value straight into a pack. */
+interface NewObjects {
+  readonly open: StoredObject[]
+  readonly direct: StoredObject[]
+}
+
+export interface AppenderOptions {
+  readonly backend: Backend
+  readonly log: LogName
+  readonly writer: LogWriter
+  readonly at: AppendPoint
+  /** Called in order with frames that are now acknowledged, before their appends resolve. */
+  readonly onCommitted: (frames: readonly StandingFrame[]) => void
+}
+
+export class Appender {
+  private seq: number
+  private prev: Hash
+  private offset: number
+  /** Last seq known to be synced; everything that was there when the writer opened is. */
+  private syncedSeq: number
+  private queue: Waiting[] = []
+  private flushing: Promise<void> | undefined
+  private failure: unknown
+
+  constructor(private readonly options: AppenderOptions) {
+    this.seq = options.at.seq
+    this.prev = options.at.prev
+    this.offset = options.at.offset
+    this.syncedSeq = options.at.seq - 1
+  }
+
+  /** Whether a write has failed; then nothing more is ever written through this appender. */
+  get failed(): boolean {
+    return this.failure !== undefined
+  }
+
+  /**
+   * Append the drafts as one atomic unit: after a crash all of them stand, or none.
+   * Resolves once they would survive power loss (`sync`), or once they are handed to the medium.
+   * Encoding happens before the first await, so the order of calls is the order of frames.
+   * @throws LIMIT_EXCEEDED, WRITE_FAILED, WRITER_FENCED
+   */
+  append(
+    drafts: readonly Draft[],
+    { sync }: { readonly sync: boolean },
+  ): Promise<readonly Appended[]> {
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    return new Promise((resolve, reject) => {
+      this.queue.push({ ...this.encode(drafts), sync, resolve, reject })
+      this.flushing ??= this.flush()
+    })
+  }
+
+  private encode(drafts: readonly Draft[]): {
+    text: string
+    objects: NewObjects
+    frames: StandingFrame[]
+  } {
+    if (drafts.length > APPEND_FRAMES_MAX) {
+      throw tooLarge(`one append of ${drafts.length} events`, `${APPEND_FRAMES_MAX} events`)
+    }
+    const objects: NewObjects = { open: [], direct: [] }
+    const frames: StandingFrame[] = []
+    let { seq, prev, offset } = this
+    let text = ''
+    for (const [index, draft] of drafts.entries()) {
+      const refs = draft.data.large.map((value) => {
+        const stored = storeValue(value)
+        const bytes = stored.objects.reduce((sum, object) => sum + object.bytes.length, 0)
+        const target = bytes >= DIRECT_PACK_BYTES_MIN ? objects.direct : objects.open
+        for (const object of stored.objects) target.push(object)
+        return stored.ref
+      })
+      const body = bodyText({
+        salt: nextSalt(),
+        inline: draft.data.inline,
+        refs,
+        tags: draft.data.tags,
+      })
+      const lag = seq - this.syncedSeq - 1
+      const left = drafts.length - index - 1
+      const { type, time, extra = '' } = draft
+      const frame = encodeFrame(prev, { seq, time, type, lag, left, extra }, body)
+      const bytes = Buffer.byteLength(frame.text)
+      if (bytes > FRAME_BYTES_MAX)
+        throw tooLarge(`one event of ${bytes} bytes`, `${FRAME_BYTES_MAX} bytes`)
+      const place = { segment: this.options.writer.segment, from: offset, to: offset + bytes }
+      frames.push(new CommittedFrame(seq, frame.hash, place, time, type, extra, body))
+      text += frame.text
+      seq += 1
+      prev = frame.hash
+      offset += bytes
+    }
+    this.seq = seq
+    this.prev = prev
+    this.offset = offset
+    return { text, objects, frames }
+  }
+
+  private async flush(): Promise<void> {
+    // Whatever else is called in this turn of the loop shares the first sync.
+    await Promise.resolve()
+    while (this.queue.length > 0) {
+      const batch = this.takeBatch()
+      try {
+        await this.commit(batch)
+      } catch (error) {
+        this.fail(error, batch)
+        break
+      }
+    }
+    this.flushing = undefined
+  }
+
+  private takeBatch(): Waiting[] {
+    let length = 0
+    let count = 0
+    while (count < this.queue.length && (count === 0 || length < BATCH_BYTES_MAX)) {
+      length += (this.queue[count] as Waiting).text.length
+      count += 1
+    }
+    return this.queue.splice(0, count)
+  }
+
+  private async commit(batch: readonly Waiting[]): Promise<void> {
+    const { writer, onCommitted } = this.options
+    const sync = batch.some((waiting) => waiting.sync)
+    const bytes = Buffer.from(
+      batch.length === 1 ? (batch[0] as Waiting).text : batch.map(({ text }) => text).join(''),
+    )
+    const written = writer.commit(bytes, { sync })
+    // In parallel; a frame whose objects did not make it is cut when the log is opened again.
+    await settleAll([written, this.putObjects(batch, 'open'), this.putObjects(batch, 'direct')])
+    if (sync) this.syncedSeq = ((batch.at(-1) as Waiting).frames.at(-1) as StandingFrame).seq
+    for (const waiting of batch) {
+      onCommitted(waiting.frames)
+      waiting.resolve(waiting.frames)
+    }
+  }
+
+  private async putObjects(batch: readonly Waiting[], where: 'open' | 'direct'): Promise<void> {
+    const objects = batch.flatMap((waiting) => waiting.objects[where])
+    if (objects.length === 0) return
+    const { backend, log } = this.options
+    if (log === 'store') throw new DaglogError('INVARIANT', "the store's log has no objects")
+    await backend.putObjects(log.run, objects, { direct: where === 'direct' })
+  }
+
+  /** One failed write ends this appender: what the disk holds now is known only by reading it again. */
+  private fail(error: unknown, batch: readonly Waiting[]): void {
+    this.failure = error
+    for (const waiting of [...batch, ...this.queue.splice(0)]) waiting.reject(error)
+  }
+
+  /** Resolves once nothing is on its way any more. */
+  async idle(): Promise<void> {
+    while (this.flushing !== undefined) await this.flushing
+  }
+}
+
+/** Wait for all even when one fails, so that no write goes on behind the caller's back. */
+async function settleAll(all: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(all)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+class CommittedFrame implements StandingFrame {
+  readonly redacted = false
+
+  constructor(
+    readonly seq: number,
+    readonly hash: Hash,
+    readonly place: StandingFrame['place'],
+    readonly time: number,
+    readonly type: string,
+    readonly extra: string,
+    private readonly text: string,
+  ) {}
+
+  get body(): Buffer {
+    return Buffer.from(this.text)
+  }
+}
+
+const SALT_BYTES = 16
+const salts = Buffer.alloc(SALT_BYTES * 256)
+let saltAt = salts.length
+
+/** 16 random bytes as hex. Drawn by the page, since a system call for each would be most of an append. */
+function nextSalt(): string {
+  if (saltAt >= salts.length) {
+    randomFillSync(salts)
+    saltAt = 0
+  }
+  saltAt += SALT_BYTES
+  return salts.toString('hex', saltAt - SALT_BYTES, saltAt)
+}
+
+function tooLarge(what: string, limit: string): DaglogError {
+  return new DaglogError('LIMIT_EXCEEDED', `${what} is over the limit of ${limit}; try: split it`, {
+    limit,
+  })
+}

@@ -1,0 +1,153 @@
+/**
+ * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
+ */
+import type { RunEvent } from '../core/event.js'
+import { FrameReader } from '../core/frame.js'
+import type { Hash } from '../core/hash.js'
+import type { OpenWork, RunSummary } from '../fold/run-index.js'
+import { RunIndex } from '../fold/run-index.js'
+import type { StoreContext } from './context.js'
+import {
+  type EventOf,
+  type EventSource,
+  type EventsOptions,
+  readEventAt,
+  readEvents,
+} from './event-reader.js'
+import { LogReader, type Span } from './log-reader.js'
+import { type Damage, type Head, readTail, type Torn } from './log-tail.js'
+import { hasValue } from './values.js'
+
+/** The state of a run's log as it was found. */
+export interface RunState {
+  readonly index: RunIndex
+  readonly head: Head | undefined
+  readonly torn?: Torn
+  readonly damage?: Damage
+}
+
+export class RunView {
+  readonly id: string
+  protected readonly reader: LogReader
+  private state: RunState | undefined
+
+  constructor(
+    protected readonly context: StoreContext,
+    id: string,
+  ) {
+    this.id = id
+    this.reader = new LogReader(context.backend, { run: id })
+  }
+
+  /**
+   * Events in order of seq.
+   * A span that cannot be read is given as one `log/gap` event, whatever `types` says.
+   * @throws OBJECT_MISSING, OBJECT_CORRUPT at an event whose values are not there; go on after its seq.
+   */
+  events<T extends string = string>(options: EventsOptions<T> = {}): AsyncIterable<EventOf<T>> {
+    const source = this.source.bind(this)
+    return {
+      [Symbol.asyncIterator]: async function* () {
+        yield* readEvents(await source(), options) as AsyncIterable<EventOf<T>>
+      },
+    } as AsyncIterable<EventOf<T>>
+  }
+
+  /** One event by its seq, or undefined. */
+  async event(seq: number): Promise<RunEvent | undefined> {
+    for await (const event of this.events({ from: seq, to: seq })) return event
+    return undefined
+  }
+
+  /** The last event of a type, found by index, not by reading the log; undefined where there was none. */
+  async last<T extends string>(type: T): Promise<EventOf<T> | undefined> {
+    const row = (await this.load()).index.last(type)
+    if (row === undefined) return undefined
+    const [, segment, from, to] = row
+    return (await readEventAt(await this.source(), { segment, from, to })) as EventOf<T> | undefined
+  }
+
+  /** (seq, hash) of the last event; undefined for a run that never began. */
+  async head(): Promise<{ readonly seq: number; readonly hash: Hash } | undefined> {
+    const head = (await this.load()).head
+    return head === undefined ? undefined : { seq: head.seq, hash: head.hash }
+  }
+
+  async summary(): Promise<RunSummary> {
+    return (await this.load()).index.summary()
+  }
+
+  /** What is open at the end: a turn, steps, tool calls. */
+  async open(): Promise<OpenWork> {
+    return (await this.load()).index.open()
+  }
+
+  /** What lies behind the last whole event, and where damage begins, if anywhere. */
+  async condition(): Promise<{ readonly torn?: Torn; readonly damage?: Damage }> {
+    const { torn, damage } = await this.load()
+    return { ...(torn === undefined ? {} : { torn }), ...(damage === undefined ? {} : { damage }) }
+  }
+
+  /** The run's identity: the hash of its frame 0. Undefined where that frame cannot be read. */
+  async identity(): Promise<Hash | undefined> {
+    const span = (await this.reader.shape()).spans[0]
+    if (span === undefined) return undefined
+    const line = await this.reader.lineAt(span.segment, 0, span.to)
+    const frame = new FrameReader()
+    return line !== undefined && frame.read(line, 0, line.length, span.prev)
+      ? frame.hash
+      : undefined
+  }
+
+  protected async source(): Promise<EventSource> {
+    const { spans } = await this.reader.shape()
+    return {
+      run: this.id,
+      reader: this.reader,
+      notices: this.context.notices,
+      spans: this.readable(spans),
+    }
+  }
+
+  /** Which of the bytes on disk may be shown. */
+  protected readable(spans: readonly Span[]): readonly Span[] {
+    return spans
+  }
+
+  /** The index at the end of the log, as it is now. */
+  protected async load(): Promise<RunState> {
+    this.state ??= await loadState(this.context, this.reader, this.id)
+    return this.state
+  }
+}
+
+/** Fold a run up to its end without writing. */
+export async function loadState(
+  context: StoreContext,
+  reader: LogReader,
+  id: string,
+): Promise<RunState> {
+  const shape = await reader.shape()
+  const snapshot = await context.snapshots.read(snapshotKey(id), reader, shape)
+  const restored = snapshot === undefined ? undefined : RunIndex.fromJSON(snapshot.state)
+  const index = restored ?? new RunIndex()
+  const covered = (await context.heads.refresh()).head(id)
+  const tail = await readTail(reader, {
+    shape,
+    anchor: restored === undefined ? undefined : snapshot?.head,
+    coveredSeq: covered?.seq ?? -1,
+    hasObject: (ref) => hasValue(context.backend, ref, id),
+    onFrame: (frame) => index.apply(frame),
+  })
+  return {
+    index,
+    head: tail.head,
+    ...(tail.torn && { torn: tail.torn }),
+    ...(tail.damage && { damage: tail.damage }),
+  }
+}
+
+/** Where the snapshot of a run's index is cached. */
+export function snapshotKey(id: string): string {
+  return `run-index/${id}`
+}

@@ -1,0 +1,412 @@
+/**
+ * A run open for writing: one history, one writer.
+ * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
+ */
+import { randomBytes } from 'node:crypto'
+import { type EncodedData, encodeData } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
+import {
+  checkUserEvent,
+  type ErrorData,
+  type EventMap,
+  type EventType,
+  type ParentLink,
+  type RunStatus,
+} from '../core/event.js'
+import { genesisExtra } from '../core/frame.js'
+import type { Hash } from '../core/hash.js'
+import { HEAD_EVERY_BYTES, OPEN_OBJECTS_BYTES_MAX } from '../core/limits.js'
+import { RunIndex } from '../fold/run-index.js'
+import type { RunHead } from '../fold/run-list.js'
+import type { Appended, Draft } from './appender.js'
+import { closers } from './closers.js'
+import type { StoreContext } from './context.js'
+import type { Span } from './log-reader.js'
+import type { Head, StandingFrame } from './log-tail.js'
+import { type OpenedLog, openLog } from './open-log.js'
+import { type RunState, RunView, snapshotKey } from './run-view.js'
+import { runStep, type StepBody, type StepOptions } from './steps.js'
+
+/** What a run begins with. */
+export interface RunBeginning {
+  readonly parent?: ParentLink
+  readonly name?: string
+  readonly meta?: unknown
+  readonly tags?: readonly string[]
+}
+
+export interface OpenRunOptions {
+  /** Take the lock even from a holder that may be alive; safe, since that one is fenced. */
+  readonly force?: boolean
+  /** How long to wait for another writer, in ms; the store's `lockWaitMs` unless told. */
+  readonly lockWaitMs?: number
+}
+
+/** An event to append together with others. */
+export interface NewEvent {
+  readonly type: string
+  readonly data: unknown
+}
+
+/** The same, its data taken as it was. */
+export interface EncodedEvent {
+  readonly type: string
+  readonly data: EncodedData
+}
+
+/** Types that ride along unsynced until the next event that is synced. */
+const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk'])
+
+export class Run extends RunView {
+  private index = new RunIndex()
+  private indexed: Head | undefined
+  private log: OpenedLog | undefined
+  private opening: Promise<OpenedLog> | undefined
+  private closed: Promise<void> | undefined
+  private identityHash: Hash | undefined
+  private notedSeq = -1
+  private notedBytes = 0
+  private noting: Promise<void> = Promise.resolve()
+  private idleTimer: NodeJS.Timeout | undefined
+  private issuedSteps = 0
+  private readonly occurrences = new Map<string, number>()
+
+  constructor(
+    context: StoreContext,
+    id: string,
+    private readonly beginning: RunBeginning | undefined,
+    private readonly options: OpenRunOptions,
+  ) {
+    super(context, id)
+  }
+
+  /** Take the lock, recover, and close what a crash left open. @throws RUN_LOCKED, CHAIN_BROKEN */
+  async ready(): Promise<this> {
+    await this.opened()
+    return this
+  }
+
+  /**
+   * Append one event. Its data is taken as it is at the call: later changes do not reach it.
+   * Resolves once it would survive power loss (durability `step`), with its seq and the head it makes.
+   * @throws TYPE_INVALID, TYPE_RESERVED, EVENT_INVALID, VALUE_UNSUPPORTED, LIMIT_EXCEEDED; RUN_LOCKED,
+   *   WRITER_FENCED, WRITE_FAILED: after the last two the run must be opened again.
+   */
+  async append<T extends EventType>(type: T, data: EventMap[T]): Promise<Appended>
+  async append(type: string, data: unknown): Promise<Appended>
+  async append(type: string, data: unknown): Promise<Appended> {
+    return (await this.appendAll([{ type, data }]))[0] as Appended
+  }
+
+  /** Append several events as one atomic unit: after a crash all of them are there, or none. */
+  async appendAll(events: readonly NewEvent[]): Promise<readonly Appended[]> {
+    for (const { type, data } of events) checkUserEvent(type, data)
+    return this.write(events)
+  }
+
+  private async write(events: readonly NewEvent[]): Promise<readonly Appended[]> {
+    // Encoding happens in the caller's turn, before anything is awaited.
+    return this.appendEncoded(events.map(({ type, data }) => this.encode(type, data)))
+  }
+
+  /** The same for data that was encoded earlier. For daglog's own rooms. */
+  async appendEncoded(events: readonly EncodedEvent[]): Promise<readonly Appended[]> {
+    if (this.closed !== undefined)
+      throw new DaglogError('CLOSED', `run ${this.id} was closed; try: open it again`)
+    if (events.length === 0) return []
+    const time = this.context.now()
+    const drafts = events.map(({ type, data }): Draft => ({ type, time, data }))
+    const sync =
+      this.context.durability === 'step' && events.some(({ type }) => !UNSYNCED_TYPES.has(type))
+    const log = this.log ?? (await this.opened())
+    this.touch()
+    const appended = await log.appender.append(drafts, { sync })
+    if (
+      events.some(({ type }) => type === 'turn/end') ||
+      this.bytes(log) - this.notedBytes > HEAD_EVERY_BYTES
+    ) {
+      this.noteSoon()
+    }
+    return appended.map(({ seq, hash }) => ({ seq, hash }))
+  }
+
+  private encode(type: string, data: unknown): EncodedEvent {
+    const schema = this.context.schemas[type]
+    if (schema !== undefined) checkSchema(schema, type, data)
+    return { type, data: encodeData(data) }
+  }
+
+  /**
+   * Do a piece of work and record it: its input before, its output or error after. Steps nest by async
+   * context. The result is `body`'s own; an error is recorded and thrown on as it is.
+   */
+  step<R>(name: string, body: StepBody<R>): Promise<R>
+  step<R>(name: string, input: unknown, body: StepBody<R>, options?: StepOptions): Promise<R>
+  step<R>(name: string, ...rest: [StepBody<R>] | [unknown, StepBody<R>, StepOptions?]): Promise<R> {
+    const [input, body, options = {}] =
+      rest.length === 1
+        ? ([undefined, rest[0]] as const)
+        : (rest as [unknown, StepBody<R>, StepOptions?])
+    return runStep({ run: this, name, input, hasInput: rest.length > 1, body, options })
+  }
+
+  /** The id of the next step. */
+  async nextStepId(): Promise<string> {
+    await this.opened()
+    this.issuedSteps = Math.max(this.issuedSteps + 1, this.index.nextStep)
+    return `n${this.issuedSteps}`
+  }
+
+  /** How often a step with this base identity was begun before, counting this call as the next. */
+  nextOccurrence(base: string, keyOf: (occurrence: number) => string): number {
+    let count = this.occurrences.get(base)
+    if (count === undefined) {
+      // Earlier ones are in the index under keys 0, 1, 2, ...: find the first that is free by halves.
+      let low = 0
+      let high = 1
+      while (this.index.hasStepKey(keyOf(high - 1))) {
+        low = high
+        high *= 2
+      }
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2)
+        if (this.index.hasStepKey(keyOf(middle))) low = middle + 1
+        else high = middle
+      }
+      count = low
+    }
+    this.occurrences.set(base, count + 1)
+    return count
+  }
+
+  /** Close the run for good: records how it went, notes its head, seals its objects. */
+  async end(status: RunStatus = 'ok', error?: ErrorData): Promise<Appended> {
+    const [appended] = await this.write([
+      { type: 'run/end', data: { status, ...(error === undefined ? {} : { error }) } },
+    ])
+    await this.context.backend.sealObjects(this.id)
+    await this.close()
+    return appended as Appended
+  }
+
+  /**
+   * Finish what is on its way, note the head in the store's log, let go of the lock.
+   * @throws the first error of a write that nobody has seen yet.
+   */
+  close(): Promise<void> {
+    this.closed ??= this.release()
+    return this.closed
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Let go of the lock until the next append. */
+  async release(): Promise<void> {
+    clearTimeout(this.idleTimer)
+    this.idleTimer = undefined
+    const log = this.log ?? (await this.opening?.catch(() => undefined))
+    if (log === undefined) return
+    this.log = undefined
+    this.opening = undefined
+    try {
+      await log.appender.idle()
+      await this.noting
+      if (!log.appender.failed) await this.leave(log)
+    } finally {
+      await log.writer.release()
+    }
+  }
+
+  /** What a clean writer leaves behind, before it lets go. */
+  private async leave(log: OpenedLog): Promise<void> {
+    const head = log.head()
+    if (head.seq > this.notedSeq) {
+      await this.note(head)
+      await this.context.snapshots.write(snapshotKey(this.id), head, this.index)
+    }
+    if ((await this.context.backend.objectBytes(this.id)) >= OPEN_OBJECTS_BYTES_MAX) {
+      await this.context.backend.sealObjects(this.id)
+    }
+  }
+
+  private opened(): Promise<OpenedLog> {
+    this.opening ??= this.openNow().catch((error: unknown) => {
+      this.opening = undefined
+      throw error
+    })
+    return this.opening
+  }
+
+  private async openNow(): Promise<OpenedLog> {
+    const { context, id, options } = this
+    if (context.readOnly !== undefined) throw new DaglogError('FORMAT_TOO_NEW', context.readOnly)
+    const noted = (await context.heads.refresh()).head(id)
+    const log = await openLog({
+      backend: context.backend,
+      log: { run: id },
+      notices: context.notices,
+      snapshots: context.snapshots,
+      snapshotKey: snapshotKey(id),
+      known: this.indexed,
+      fold: {
+        restore: (state) => this.adopt(RunIndex.fromJSON(state)),
+        reset: () => this.adopt(new RunIndex()),
+        apply: (frame) => this.apply(frame),
+      },
+      genesis: () => this.genesis(),
+      covered: noted === undefined ? undefined : coveredHead(noted),
+      program: context.program,
+      now: context.now,
+      force: options.force ?? false,
+      lockWaitMs: options.lockWaitMs ?? context.lockWaitMs,
+    })
+    this.log = log
+    this.notedSeq = noted?.seq ?? -1
+    this.notedBytes = this.bytes(log)
+    await this.closeOpenWork(log)
+    this.touch()
+    return log
+  }
+
+  private adopt(index: RunIndex | undefined): boolean {
+    if (index === undefined) return false
+    this.index = index
+    this.indexed = undefined
+    return true
+  }
+
+  private apply(frame: StandingFrame): void {
+    this.index.apply(frame)
+    const { seq, hash, place } = frame
+    this.indexed = { seq, hash, place }
+    if (seq === 0) this.identityHash = hash
+  }
+
+  private genesis(): Draft {
+    const parent = this.beginning?.parent
+    return {
+      type: 'run/start',
+      time: this.context.now(),
+      data: encodeData({ id: this.id }),
+      extra: genesisExtra({
+        nonce: randomBytes(16).toString('hex'),
+        ...(parent === undefined ? {} : { parent }),
+      }),
+    }
+  }
+
+  /** A writer that did not let go left turns, steps and tool calls that nobody will finish. */
+  private async closeOpenWork(log: OpenedLog): Promise<void> {
+    const events: NewEvent[] =
+      log.takenOver || log.torn !== undefined ? closers(this.index.open()) : []
+    const { name, meta, tags } = this.beginning ?? {}
+    if (log.head().seq === 0 && (name !== undefined || meta !== undefined || tags !== undefined)) {
+      events.push({
+        type: 'run/meta',
+        data: {
+          ...(name !== undefined && { name }),
+          ...(meta !== undefined && { meta }),
+          ...(tags && { tags }),
+        },
+      })
+    }
+    const time = this.context.now()
+    const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))
+    if (drafts.length > 0) await log.appender.append(drafts, { sync: true })
+    if (this.notedSeq < 0) await this.note(log.head())
+  }
+
+  private bytes(log: OpenedLog): number {
+    return log.head().place.to
+  }
+
+  /** Note the head without making the caller wait; trouble is told, since the events themselves are safe. */
+  private noteSoon(): void {
+    const head = this.log?.head()
+    if (head === undefined) return
+    this.notedBytes = head.place.to
+    this.noting = this.noting.then(() => this.note(head))
+  }
+
+  private async note(head: Head): Promise<void> {
+    const { context, id } = this
+    this.identityHash ??= await this.identity()
+    if (this.identityHash === undefined) return
+    const { segment, from, to } = head.place
+    const data: RunHead = {
+      id,
+      run: this.identityHash,
+      seq: head.seq,
+      hash: head.hash,
+      at: [head.seq, segment, from, to],
+      summary: this.index.summary(),
+    }
+    try {
+      await context.heads.note([{ type: 'run/head', data }])
+      this.notedSeq = Math.max(this.notedSeq, head.seq)
+    } catch (error) {
+      context.notices.report(
+        'heads',
+        `the head of run ${id} could not be noted in the store's log; its events are safe`,
+        error,
+      )
+    }
+  }
+
+  private touch(): void {
+    if (this.idleTimer !== undefined) {
+      this.idleTimer.refresh()
+      return
+    }
+    this.idleTimer = setTimeout(() => this.releaseIfIdle(), this.context.lockIdleMs)
+    this.idleTimer.unref()
+  }
+
+  /** An open turn or step is ours to finish: the lock stays, or another process would call it abandoned. */
+  private releaseIfIdle(): void {
+    const { turn, steps, calls } = this.index.open()
+    if (turn !== undefined || steps.length > 0 || calls.size > 0) return this.touch()
+    this.release().catch((error: unknown) => {
+      this.context.notices.report('heads', `run ${this.id} could not be released cleanly`, error)
+    })
+  }
+
+  protected override async load(): Promise<RunState> {
+    await this.opened()
+    return { index: this.index, head: this.indexed }
+  }
+
+  /** Only what was acknowledged. */
+  protected override readable(spans: readonly Span[]): readonly Span[] {
+    const head = this.indexed
+    if (head === undefined) return spans
+    return spans
+      .filter(({ segment }) => segment <= head.place.segment)
+      .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
+  }
+}
+
+function coveredHead(noted: RunHead): Head {
+  const [seq, segment, from, to] = noted.at
+  return { seq, hash: noted.hash, place: { segment, from, to } }
+}
+
+function checkSchema(schema: StoreContext['schemas'][string], type: string, data: unknown): void {
+  const result = schema['~standard'].validate(data)
+  if (result instanceof Promise) {
+    throw new DaglogError(
+      'EVENT_INVALID',
+      `the schema of "${type}" is asynchronous; try: a synchronous one`,
+      { type },
+    )
+  }
+  if (result.issues === undefined) return
+  const issues = result.issues.map((issue) => issue.message)
+  throw new DaglogError(
+    'EVENT_INVALID',
+    `data of "${type}" does not fit its schema: ${issues.join('; ')}`,
+    { type, issues },
+  )
+}

@@ -1,0 +1,50 @@
+/**
+ * Snapshots of folds: bytes in the cache that save reading a log from its start.
+ * Never truth. One is used only if the frame it was taken at still stands, byte for byte, and every
+ * trouble with the cache costs time and nothing else.
+ */
+import type { Backend } from '../backend/backend.js'
+import type { LogReader, LogShape } from './log-reader.js'
+import { type Head, standsAt } from './log-tail.js'
+import type { Notices } from './notices.js'
+
+interface SnapshotFile {
+  readonly head: Head
+  readonly state: unknown
+}
+
+export class Snapshots {
+  constructor(
+    private readonly backend: Backend,
+    private readonly notices: Notices,
+  ) {}
+
+  /** The state under `key` and the head it was taken at; undefined where there is none that still fits. */
+  async read(key: string, reader: LogReader, shape: LogShape): Promise<SnapshotFile | undefined> {
+    try {
+      const bytes = await this.backend.readCache(key)
+      if (bytes === undefined) return undefined
+      const file = JSON.parse(Buffer.from(bytes).toString()) as SnapshotFile
+      return (await standsAt(reader, shape, file.head)) ? file : undefined
+    } catch (error) {
+      this.notices.report('cache', `snapshot ${key} could not be read and is not used`, error)
+      return undefined
+    }
+  }
+
+  async write(key: string, head: Head, state: unknown): Promise<void> {
+    try {
+      const { seq, hash, place } = head
+      await this.backend.writeCache(
+        key,
+        Buffer.from(JSON.stringify({ head: { seq, hash, place }, state })),
+      )
+    } catch (error) {
+      this.notices.report(
+        'cache',
+        `snapshot ${key} could not be written; the next start reads more`,
+        error,
+      )
+    }
+  }
+}

@@ -1,0 +1,315 @@
+/**
+ * A store: runs and what they share.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Backend } from '../backend/backend.js'
+import { DaglogError } from '../core/errors.js'
+import type { ParentLink } from '../core/event.js'
+import type { Hash } from '../core/hash.js'
+import type { RunSummary } from '../fold/run-index.js'
+import type { RunHead } from '../fold/run-list.js'
+import type { Durability, StoreContext } from './context.js'
+import { HeadLog } from './head-log.js'
+import { encodeManifest, type Manifest, newManifest, readManifest } from './manifest.js'
+import { type Notice, Notices, warnOnNotice } from './notices.js'
+import { type OpenRunOptions, Run, type RunBeginning } from './run.js'
+import { newRunId } from './run-id.js'
+import { resolveRun } from './run-reference.js'
+import { RunView } from './run-view.js'
+import { Snapshots } from './snapshots.js'
+
+export interface StoreOptions {
+  readonly durability?: Durability
+  /** Checks for the data of event types, by type; run when an event is appended. */
+  readonly schemas?: Readonly<Record<string, StandardSchemaV1>>
+  /** Told of what went wrong without making anything fail; a Node process warning unless given. */
+  readonly onNotice?: (notice: Notice) => void
+  /** How long to wait for another writer of the same run, in ms; 0 unless told. */
+  readonly lockWaitMs?: number
+  /** A run that nothing was appended to for this long lets go of its lock, in ms; 30,000 unless told. */
+  readonly lockIdleMs?: number
+  /** What to call this program in locks. */
+  readonly program?: string
+  /** The clock, in ms since 1970. */
+  readonly now?: () => number
+}
+
+export interface CreateRunOptions extends RunBeginning {
+  /** The exact id; one is made of date and name unless told. */
+  readonly id?: string
+}
+
+/** A run as lists show it. */
+export interface RunInfo extends RunSummary {
+  readonly id: string
+  /** The head that the store's log knows; undefined where it knows none. */
+  readonly head: { readonly seq: number; readonly hash: Hash } | undefined
+  readonly bytes: number
+  /** False where the log has grown since the head was noted: the totals are as of the head. */
+  readonly current: boolean
+}
+
+const LOCK_IDLE_MS = 30_000
+/** The store's log is locked for one short append at a time, so waiting is always worth it. */
+const STORE_LOCK_WAIT_MS_MIN = 10_000
+
+export class Store {
+  /** @internal */
+  readonly context: StoreContext
+  private readonly open = new Set<Run>()
+
+  private constructor(
+    readonly manifest: Manifest,
+    context: StoreContext,
+  ) {
+    this.context = context
+  }
+
+  /**
+   * Open the store on a backend; with `create`, make one where there is none.
+   * @throws STORE_NOT_FOUND, STORE_INVALID, FORMAT_TOO_NEW
+   */
+  static async open(
+    backend: Backend,
+    options: StoreOptions & { readonly create?: boolean } = {},
+  ): Promise<Store> {
+    const now = options.now ?? Date.now
+    let bytes = await backend.readManifest()
+    if (bytes === undefined) {
+      if (options.create !== true) {
+        throw new DaglogError(
+          'STORE_NOT_FOUND',
+          `there is no store at ${backend.place}; try: daglog init`,
+          {
+            place: backend.place,
+          },
+        )
+      }
+      await backend.createManifest(encodeManifest(newManifest(now())))
+      bytes = (await backend.readManifest()) as Uint8Array
+    }
+    const { manifest, readOnly } = readManifest(bytes, backend.place)
+    const notices = new Notices(options.onNotice ?? warnOnNotice)
+    const snapshots = new Snapshots(backend, notices)
+    const program = options.program ?? 'daglog'
+    const lockWaitMs = options.lockWaitMs ?? 0
+    const heads = new HeadLog({
+      backend,
+      notices,
+      snapshots,
+      program,
+      now,
+      lockWaitMs: Math.max(lockWaitMs, STORE_LOCK_WAIT_MS_MIN),
+    })
+    return new Store(manifest, {
+      backend,
+      notices,
+      snapshots,
+      heads,
+      now,
+      program,
+      durability: options.durability ?? 'step',
+      schemas: options.schemas ?? {},
+      lockWaitMs,
+      lockIdleMs: options.lockIdleMs ?? LOCK_IDLE_MS,
+      readOnly,
+    })
+  }
+
+  /** The place of the store, in words. */
+  get place(): string {
+    return this.context.backend.place
+  }
+
+  /** Why nothing can be written to this store, or undefined where it can. */
+  get readOnly(): string | undefined {
+    return this.context.readOnly
+  }
+
+  /**
+   * Open the run with this id, or create it. Recovers it first, and closes what a crash left open.
+   * @throws RUN_LOCKED, CHAIN_BROKEN, RUN_ID_INVALID
+   */
+  async run(id: string, options: Omit<RunBeginning, 'parent'> & OpenRunOptions = {}): Promise<Run> {
+    this.checkWritable()
+    await this.context.backend.createRun(id)
+    return this.start(new Run(this.context, id, options, options))
+  }
+
+  /**
+   * Begin a new run.
+   * @throws RUN_EXISTS where `id` is taken.
+   */
+  async createRun(options: CreateRunOptions = {}): Promise<Run> {
+    this.checkWritable()
+    const id = await this.claimId(options)
+    return this.start(new Run(this.context, id, options, {}))
+  }
+
+  private async claimId(options: CreateRunOptions): Promise<string> {
+    const { backend, now } = this.context
+    if (options.id !== undefined) {
+      if (await backend.createRun(options.id)) return options.id
+      throw new DaglogError(
+        'RUN_EXISTS',
+        `run ${options.id} is there already; try: another id, or store.run(id)`,
+        {
+          id: options.id,
+        },
+      )
+    }
+    for (;;) {
+      const id = newRunId({ name: options.name ?? 'run', time: now() })
+      if (await backend.createRun(id)) return id
+    }
+  }
+
+  /** Open a run that exists, to append to it. `reference` as `resolve` takes it. */
+  async openRun(reference: string, options: OpenRunOptions = {}): Promise<Run> {
+    this.checkWritable()
+    const id = await this.resolve(reference)
+    return this.start(new Run(this.context, id, undefined, options))
+  }
+
+  private async start(run: Run): Promise<Run> {
+    await run.ready()
+    this.open.add(run)
+    return run
+  }
+
+  /** A run to read. Needs no lock and writes nothing. */
+  async inspectRun(reference: string): Promise<RunView> {
+    return new RunView(this.context, await this.resolve(reference))
+  }
+
+  /**
+   * The id of the run that `reference` means: an id, a unique beginning of one (with or without its
+   * date), `@last`, `@last~N`.
+   * @throws RUN_NOT_FOUND, RUN_AMBIGUOUS
+   */
+  async resolve(reference: string): Promise<string> {
+    if (!reference.startsWith('@') && (await this.hasRun(reference))) return reference
+    return resolveRun(reference, await this.runs())
+  }
+
+  private async hasRun(id: string): Promise<boolean> {
+    try {
+      return await this.context.backend.hasRun(id)
+    } catch (error) {
+      if (error instanceof DaglogError && error.code === 'RUN_ID_INVALID') return false
+      throw error
+    }
+  }
+
+  /** All runs, newest first, from the store's log alone; one that cannot be read hides no other. */
+  async runs(): Promise<RunInfo[]> {
+    const { backend, heads } = this.context
+    const list = await heads.refresh()
+    const infos: RunInfo[] = []
+    for (const { id, place } of await backend.listRuns()) {
+      const head = id === undefined ? undefined : list.head(id)
+      infos.push(head === undefined ? await this.unlisted(id ?? place) : await this.listed(head))
+    }
+    return infos.sort((a, b) => b.started - a.started || (a.id < b.id ? 1 : -1))
+  }
+
+  private async listed(head: RunHead): Promise<RunInfo> {
+    const segments = await this.context.backend.segments({ run: head.id })
+    const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0)
+    const [, segment, , to] = head.at
+    const last = segments.at(-1)
+    const current = last?.number === segment && last.bytes === to
+    return {
+      ...head.summary,
+      id: head.id,
+      head: { seq: head.seq, hash: head.hash },
+      bytes,
+      current,
+    }
+  }
+
+  /** A run that the store's log does not know (its writer died early, or it was copied here): read its end. */
+  private async unlisted(id: string): Promise<RunInfo> {
+    const segments = await this.context.backend.segments({ run: id })
+    const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0)
+    const unknown = {
+      started: 0,
+      updated: 0,
+      status: 'open',
+      events: 0,
+      turns: 0,
+      steps: 0,
+      tokensIn: 0,
+      tokensOut: 0,
+    } as const
+    try {
+      const view = new RunView(this.context, id)
+      return { ...(await view.summary()), id, head: undefined, bytes, current: true }
+    } catch (error) {
+      this.context.notices.report('gap', `run ${id} cannot be read`, error)
+      return { ...unknown, id, head: undefined, bytes, current: false }
+    }
+  }
+
+  /**
+   * A new run that begins where another is at `at` (its end unless told). Nothing is copied: its first
+   * frame names the parent's identity, seq and head.
+   * @throws SEQ_NOT_FOUND
+   */
+  async fork(
+    reference: string,
+    options: { readonly at?: number; readonly id?: string; readonly name?: string } = {},
+  ): Promise<Run> {
+    const view = await this.inspectRun(reference)
+    const parent = await this.linkTo(view, options.at, 'fork')
+    const name =
+      options.name ??
+      (await view.summary()).name ??
+      view.id.replace(/^\d{4}-\d\d-\d\d-/, '').replace(/-[0-9a-f]{4}$/, '')
+    return this.createRun({ parent, name, ...(options.id === undefined ? {} : { id: options.id }) })
+  }
+
+  /** @internal */
+  async linkTo(
+    view: RunView,
+    at: number | undefined,
+    kind: ParentLink['kind'],
+  ): Promise<ParentLink> {
+    const run = await view.identity()
+    const head = await view.head()
+    const event = at === undefined ? head : await view.event(at)
+    if (
+      run === undefined ||
+      event === undefined ||
+      (event as { type?: string }).type === 'log/gap'
+    ) {
+      throw new DaglogError(
+        'SEQ_NOT_FOUND',
+        `run ${view.id} has no whole event ${at ?? 'at its end'}; its head is at ${head?.seq ?? 'nothing'}`,
+        {
+          run: view.id,
+          seq: at,
+        },
+      )
+    }
+    return { run, seq: event.seq, hash: event.hash, kind }
+  }
+
+  private checkWritable(): void {
+    if (this.context.readOnly !== undefined)
+      throw new DaglogError('FORMAT_TOO_NEW', this.context.readOnly)
+  }
+
+  /** Close all runs that were opened through this store, and the store. */
+  async close(): Promise<void> {
+    const results = await Promise.allSettled([...this.open].map((run) => run.close()))
+    this.open.clear()
+    await this.context.heads.close()
+    await this.context.backend.close()
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
