@@ -7,16 +7,8 @@
  */
 import { type Ref, refsOf } from '../core/body.js'
 import { FrameReader } from '../core/frame.js'
-import type { Hash } from '../core/hash.js'
 import type { LogReader, LogShape, Place, Span } from './log-reader.js'
-import { type BadLine, nextWellFormed, type WalkStart, walkSpan } from './log-walk.js'
-
-/** A frame that stands. */
-export interface Head {
-  readonly seq: number
-  readonly hash: Hash
-  readonly place: Place
-}
+import { type BadLine, type Head, nextWellFormed, type WalkStart, walkSpan } from './log-walk.js'
 
 /** A frame that outlives the walk: what folds are given. */
 export interface StandingFrame extends Head {

@@ -6,6 +6,13 @@ import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import type { LogReader, Place, Span } from './log-reader.js'
 
+/** A frame that stands, and where it lies. */
+export interface Head {
+  readonly seq: number
+  readonly hash: Hash
+  readonly place: Place
+}
+
 const LF = 0x0a
 
 /** Where a walk begins: the next frame is at `from`, is number `seq`, and follows `prev` (undefined: unknown). */
@@ -117,6 +124,31 @@ export async function nextWellFormed(
           to: block.atByte + end + 1,
         }
         return { place, seq: frame.seq, lag: frame.lag }
+      }
+      at = end + 1
+    }
+  }
+  return undefined
+}
+
+/** The frame at a seq as it stands, its predecessor unchecked; undefined where there is none. */
+export async function frameAt(
+  reader: LogReader,
+  spans: readonly Span[],
+  seq: number,
+): Promise<Head | undefined> {
+  const start = await reader.seek(spans, seq)
+  if (start === undefined) return undefined
+  const { span } = start
+  const frame = new FrameReader()
+  for await (const block of reader.lines(span.segment, start.from, span.to)) {
+    let at = 0
+    for (let end = block.bytes.indexOf(LF, at); end >= 0; end = block.bytes.indexOf(LF, at)) {
+      const whole = frame.read(block.bytes, at, end, undefined)
+      if (whole && frame.seq > seq) return undefined
+      if (whole && frame.seq === seq) {
+        const place = { segment: span.segment, from: block.atByte + at, to: block.atByte + end + 1 }
+        return { seq, hash: frame.hash, place }
       }
       at = end + 1
     }

@@ -13,13 +13,13 @@ import { Appender, type Draft } from './appender.js'
 import { LogReader, type LogShape, type Span } from './log-reader.js'
 import {
   type Damage,
-  type Head,
   readTail,
   type StandingFrame,
   standsAt,
   type Tail,
   type Torn,
 } from './log-tail.js'
+import type { Head } from './log-walk.js'
 import type { Notices } from './notices.js'
 import type { Snapshots } from './snapshots.js'
 import { hasValue } from './values.js'
@@ -198,7 +198,7 @@ async function openingData(
   const { segment } = head.place
   const torn = found.tail.torn
   const span = found.shape.spans.find((candidate) => candidate.segment === segment) as Span
-  const length = torn?.segment === segment ? torn.offset : span.to
+  const length = torn !== undefined && torn.segment === segment ? torn.offset : span.to
   const holder = await options.backend.holder(options.log)
   return {
     epoch: found.writer.segment,

@@ -15,7 +15,8 @@ import {
   readEvents,
 } from './event-reader.js'
 import { LogReader, type Span } from './log-reader.js'
-import { type Damage, type Head, readTail, type Torn } from './log-tail.js'
+import { type Damage, readTail, type Torn } from './log-tail.js'
+import { frameAt, type Head } from './log-walk.js'
 import { hasValue } from './values.js'
 
 /** The state of a run's log as it was found. */
@@ -28,7 +29,8 @@ export interface RunState {
 
 export class RunView {
   readonly id: string
-  protected readonly reader: LogReader
+  /** The log as lines. For daglog's own rooms. */
+  readonly log: LogReader
   private state: RunState | undefined
 
   constructor(
@@ -36,7 +38,7 @@ export class RunView {
     id: string,
   ) {
     this.id = id
-    this.reader = new LogReader(context.backend, { run: id })
+    this.log = new LogReader(context.backend, { run: id })
   }
 
   /**
@@ -73,6 +75,13 @@ export class RunView {
     return head === undefined ? undefined : { seq: head.seq, hash: head.hash }
   }
 
+  /** The head as of an event, or undefined where there is none with this seq. */
+  async headAt(seq: number): Promise<{ readonly seq: number; readonly hash: Hash } | undefined> {
+    const { spans } = await this.source()
+    const found = await frameAt(this.log, spans, seq)
+    return found === undefined ? undefined : { seq: found.seq, hash: found.hash }
+  }
+
   async summary(): Promise<RunSummary> {
     return (await this.load()).index.summary()
   }
@@ -90,9 +99,9 @@ export class RunView {
 
   /** The run's identity: the hash of its frame 0. Undefined where that frame cannot be read. */
   async identity(): Promise<Hash | undefined> {
-    const span = (await this.reader.shape()).spans[0]
+    const span = (await this.log.shape()).spans[0]
     if (span === undefined) return undefined
-    const line = await this.reader.lineAt(span.segment, 0, span.to)
+    const line = await this.log.lineAt(span.segment, 0, span.to)
     const frame = new FrameReader()
     return line !== undefined && frame.read(line, 0, line.length, span.prev)
       ? frame.hash
@@ -100,10 +109,10 @@ export class RunView {
   }
 
   protected async source(): Promise<EventSource> {
-    const { spans } = await this.reader.shape()
+    const { spans } = await this.log.shape()
     return {
       run: this.id,
-      reader: this.reader,
+      reader: this.log,
       notices: this.context.notices,
       spans: this.readable(spans),
     }
@@ -116,7 +125,7 @@ export class RunView {
 
   /** The index at the end of the log, as it is now. */
   protected async load(): Promise<RunState> {
-    this.state ??= await loadState(this.context, this.reader, this.id)
+    this.state ??= await loadState(this.context, this.log, this.id)
     return this.state
   }
 }

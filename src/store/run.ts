@@ -22,7 +22,8 @@ import type { Appended, Draft } from './appender.js'
 import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-reader.js'
-import type { Head, StandingFrame } from './log-tail.js'
+import type { StandingFrame } from './log-tail.js'
+import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
 import { type RunState, RunView, snapshotKey } from './run-view.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
@@ -52,6 +53,8 @@ export interface NewEvent {
 export interface EncodedEvent {
   readonly type: string
   readonly data: EncodedData
+  /** When it happened, where that was earlier. */
+  readonly time?: number
 }
 
 /** Types that ride along unsynced until the next event that is synced. */
@@ -60,7 +63,7 @@ const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk'])
 export class Run extends RunView {
   private index = new RunIndex()
   private indexed: Head | undefined
-  private log: OpenedLog | undefined
+  private held: OpenedLog | undefined
   private opening: Promise<OpenedLog> | undefined
   private closed: Promise<void> | undefined
   private identityHash: Hash | undefined
@@ -114,11 +117,11 @@ export class Run extends RunView {
     if (this.closed !== undefined)
       throw new DaglogError('CLOSED', `run ${this.id} was closed; try: open it again`)
     if (events.length === 0) return []
-    const time = this.context.now()
-    const drafts = events.map(({ type, data }): Draft => ({ type, time, data }))
+    const now = this.context.now()
+    const drafts = events.map(({ type, data, time = now }): Draft => ({ type, time, data }))
     const sync =
       this.context.durability === 'step' && events.some(({ type }) => !UNSYNCED_TYPES.has(type))
-    const log = this.log ?? (await this.opened())
+    const log = this.held ?? (await this.opened())
     this.touch()
     const appended = await log.appender.append(drafts, { sync })
     if (
@@ -206,9 +209,9 @@ export class Run extends RunView {
   async release(): Promise<void> {
     clearTimeout(this.idleTimer)
     this.idleTimer = undefined
-    const log = this.log ?? (await this.opening?.catch(() => undefined))
+    const log = this.held ?? (await this.opening?.catch(() => undefined))
     if (log === undefined) return
-    this.log = undefined
+    this.held = undefined
     this.opening = undefined
     try {
       await log.appender.idle()
@@ -262,7 +265,8 @@ export class Run extends RunView {
       force: options.force ?? false,
       lockWaitMs: options.lockWaitMs ?? context.lockWaitMs,
     })
-    this.log = log
+    this.held = log
+    this.indexed = log.head()
     this.notedSeq = noted?.seq ?? -1
     this.notedBytes = this.bytes(log)
     await this.closeOpenWork(log)
@@ -324,7 +328,7 @@ export class Run extends RunView {
 
   /** Note the head without making the caller wait; trouble is told, since the events themselves are safe. */
   private noteSoon(): void {
-    const head = this.log?.head()
+    const head = this.held?.head()
     if (head === undefined) return
     this.notedBytes = head.place.to
     this.noting = this.noting.then(() => this.note(head))
@@ -367,7 +371,10 @@ export class Run extends RunView {
   /** An open turn or step is ours to finish: the lock stays, or another process would call it abandoned. */
   private releaseIfIdle(): void {
     const { turn, steps, calls } = this.index.open()
-    if (turn !== undefined || steps.length > 0 || calls.size > 0) return this.touch()
+    if (turn !== undefined || steps.length > 0 || calls.size > 0) {
+      this.touch()
+      return
+    }
     this.release().catch((error: unknown) => {
       this.context.notices.report('heads', `run ${this.id} could not be released cleanly`, error)
     })

@@ -5,7 +5,8 @@
  */
 import type { Backend } from '../backend/backend.js'
 import type { LogReader, LogShape } from './log-reader.js'
-import { type Head, standsAt } from './log-tail.js'
+import { standsAt } from './log-tail.js'
+import type { Head } from './log-walk.js'
 import type { Notices } from './notices.js'
 
 interface SnapshotFile {

@@ -8,7 +8,10 @@ import type { ParentLink } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import type { RunSummary } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
+import { exportBundle } from './bundle.js'
+import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
+import { deleteRun } from './delete-run.js'
 import { HeadLog } from './head-log.js'
 import { encodeManifest, type Manifest, newManifest, readManifest } from './manifest.js'
 import { type Notice, Notices, warnOnNotice } from './notices.js'
@@ -16,7 +19,10 @@ import { type OpenRunOptions, Run, type RunBeginning } from './run.js'
 import { newRunId } from './run-id.js'
 import { resolveRun } from './run-reference.js'
 import { RunView } from './run-view.js'
+import { type Salvaged, salvageInto } from './salvage.js'
 import { Snapshots } from './snapshots.js'
+import type { KnownHead } from './verify.js'
+import { type VerifyReport, verifyStore } from './verify-store.js'
 
 export interface StoreOptions {
   readonly durability?: Durability
@@ -276,23 +282,65 @@ export class Store {
     kind: ParentLink['kind'],
   ): Promise<ParentLink> {
     const run = await view.identity()
-    const head = await view.head()
-    const event = at === undefined ? head : await view.event(at)
-    if (
-      run === undefined ||
-      event === undefined ||
-      (event as { type?: string }).type === 'log/gap'
-    ) {
+    const found = at === undefined ? await view.head() : await view.headAt(at)
+    if (run === undefined || found === undefined) {
       throw new DaglogError(
         'SEQ_NOT_FOUND',
-        `run ${view.id} has no whole event ${at ?? 'at its end'}; its head is at ${head?.seq ?? 'nothing'}`,
-        {
-          run: view.id,
-          seq: at,
-        },
+        `run ${view.id} has no whole event ${at ?? 'at all'}; try: daglog show ${view.id}`,
+        { run: view.id, seq: at },
       )
     }
-    return { run, seq: event.seq, hash: event.hash, kind }
+    return { run, seq: found.seq, hash: found.hash, kind }
+  }
+
+  /**
+   * Audit runs (all unless told) and the store's log. Writes nothing.
+   * @param options.head A head kept outside the store, for the one run given.
+   */
+  async verify(
+    references?: string | readonly string[],
+    options: { readonly head?: KnownHead } = {},
+  ): Promise<VerifyReport> {
+    const asked = typeof references === 'string' ? [references] : references
+    const ids: string[] = []
+    if (asked === undefined)
+      for (const { id, place } of await this.context.backend.listRuns()) ids.push(id ?? place)
+    else for (const reference of asked) ids.push(await this.resolve(reference))
+    return verifyStore(this.context, ids.sort(), options)
+  }
+
+  /** A new run with everything that can be read of a damaged one, linked to it. */
+  async salvage(reference: string, options: { readonly id?: string } = {}): Promise<Salvaged> {
+    const source = await this.inspectRun(reference)
+    const parent = await this.linkTo(source, 0, 'salvage')
+    const target = await this.createRun({
+      parent,
+      name: 'salvage',
+      ...(options.id === undefined ? {} : { id: options.id }),
+    })
+    const salvaged = await salvageInto(source, target)
+    await target.close()
+    return salvaged
+  }
+
+  /** Delete a run; see `deleteRun`. @throws RUN_HAS_FORKS, RUN_LOCKED */
+  async deleteRun(reference: string, options: { readonly force?: boolean } = {}): Promise<void> {
+    this.checkWritable()
+    await deleteRun(this.context, await this.resolve(reference), { force: options.force ?? false })
+  }
+
+  /** The bytes of a file that holds a run, the runs it begins in, and all their objects. */
+  async exportBundle(reference: string): Promise<AsyncIterable<Buffer>> {
+    return exportBundle(this.context, await this.resolve(reference))
+  }
+
+  /** Runs out of a bundle, byte for byte. @throws BUNDLE_INVALID, RUN_EXISTS, FORMAT_TOO_NEW */
+  async importBundle(
+    source: BundleSource,
+    options: { readonly id?: string } = {},
+  ): Promise<ImportedRun[]> {
+    this.checkWritable()
+    return importBundle(this.context, source, options)
   }
 
   private checkWritable(): void {

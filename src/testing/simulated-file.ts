@@ -74,7 +74,7 @@ export class SimulatedFile {
 
   /** A sync of `changes` completed. */
   settle(changes: readonly PendingChange[]): void {
-    for (const change of changes) change.state = 'durable'
+    for (const change of changes) if (change.state === 'pending') change.state = 'durable'
     this.#pending.splice(0, this.#undone())
     const open = this.#pending.findIndex((change) => change.state !== 'durable')
     const settled = this.#pending.splice(0, open < 0 ? this.#pending.length : open)

@@ -5,19 +5,20 @@
  */
 import { DaglogError } from '../core/errors.js'
 import { type Hash, sha256 } from '../core/hash.js'
-import { OBJECT_KINDS, type ObjectKind } from '../core/object.js'
+import type { ObjectKind } from '../core/object.js'
 import { type ByteOrigin, ByteReader } from './tree-bytes.js'
 import { Cutter, TREE_CUT_ITEMS_MAX } from './tree-cut.js'
 import { TAG } from './tree-encode.js'
 import { keyUnder, MAP_DEPTH_MAX } from './tree-key.js'
 import { innerOf } from './tree-list.js'
-import { piecesOf, TREE_BLOB_BYTES_MAX } from './tree-long.js'
+import { piecesOf } from './tree-long.js'
+import { countBits } from './tree-map.js'
 import {
-  BoxNode,
-  type BoxType,
+  bodySize,
   type ContainerNode,
   childSize,
   type Expectation,
+  isNode,
   KIND,
   LeafNode,
   type ListBody,
@@ -35,8 +36,7 @@ import {
   TREE_RECORD_KEYS_MAX,
   type TreeHome,
 } from './tree-node.js'
-import { bodySize } from './tree-node.js'
-import { isLong, valueOfContent } from './tree-scalar.js'
+import { readScalar } from './tree-read-scalar.js'
 
 /** Highest level of a list: every node but the last of a level has four below it, or more. */
 const LIST_LEVEL_MAX = 27
@@ -179,80 +179,13 @@ class Decoder {
   }
 
   #scalar(tag: number): Slot {
-    const { reader } = this
-    switch (tag) {
-      case TAG.text: {
-        const start = reader.at
-        const text = reader.text()
-        if (reader.at - start > TREE_INLINE_BYTES_MAX - 1) reader.fail('so long a text is an object')
-        return text
-      }
-      case TAG.natural:
-        return reader.varint()
-      case TAG.negative: {
-        const value = -1 - reader.varint()
-        if (!Number.isSafeInteger(value)) reader.fail('an integer is too large')
-        return value
-      }
-      case TAG.null:
-        return null
-      case TAG.false:
-        return false
-      case TAG.true:
-        return true
-      case TAG.undefined:
-        return undefined
-      case TAG.float: {
-        const value = reader.float()
-        const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0)
-        if (isInteger) reader.fail('an integer is not written as a float')
-        return value
-      }
-      case TAG.date: {
-        const value = reader.float()
-        if (!Object.is(new Date(value).getTime(), value)) reader.fail('it is not a time value')
-        return new BoxNode('date', value, 8)
-      }
-      case TAG.bytes:
-        return this.#short('bytes')
-      case TAG.bigint:
-        return this.#short('bigint')
-      case TAG.longText:
-        return this.#long('text')
-      case TAG.longBytes:
-        return this.#long('bytes')
-      case TAG.longBigint:
-        return this.#long('bigint')
-      default:
-        reader.fail(`${tag} is not the start of a value`)
+    const slot = readScalar(this.reader, tag)
+    if (isNode(slot) && slot.kind === KIND.box && slot.hash !== undefined) {
+      slot.home = this.context.home
+      slot.referrer = this.#referrer
+      this.refs.push({ hash: slot.hash, kind: slot.contentKind })
     }
-  }
-
-  #short(type: 'bytes' | 'bigint'): Slot {
-    const { reader } = this
-    const length = reader.varint()
-    if (isLong(type, length)) reader.fail('so long a value is an object')
-    const content = reader.raw(length)
-    if (type === 'bytes') return new BoxNode('bytes', Uint8Array.from(content), length)
-    const value = valueOfContent(type, content)
-    if (typeof value !== 'bigint') reader.fail('it is not an integer')
-    return value
-  }
-
-  #long(type: BoxType): BoxNode {
-    const { reader } = this
-    const length = reader.varint()
-    if (!isLong(type, length)) reader.fail('so short a value lies inside its parent')
-    const code = reader.byte()
-    const kind: ObjectKind = length <= TREE_BLOB_BYTES_MAX ? 'blob' : 'tree'
-    if (code !== OBJECT_KINDS[kind]) reader.fail('a content of this length has another kind')
-    const box = new BoxNode(type, undefined, length)
-    box.hash = reader.hash()
-    box.contentKind = kind
-    box.home = this.context.home
-    box.referrer = this.#referrer
-    this.refs.push({ hash: box.hash, kind })
-    return box
+    return slot
   }
 
   #container(tag: number): ContainerNode {

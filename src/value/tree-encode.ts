@@ -12,8 +12,8 @@ import {
   type BoxNode,
   bodySize,
   childSize,
-  KIND,
   type InnerNode,
+  KIND,
   type LeafNode,
   type ListChild,
   type MapChild,
@@ -64,32 +64,43 @@ export function writeSlot(writer: ByteWriter, slot: Slot): void {
   switch (typeof slot) {
     case 'string':
       writer.byte(TAG.text)
-      return writer.text(slot)
+      writer.text(slot)
+      break
     case 'number':
-      return writeNumber(writer, slot)
+      writeNumber(writer, slot)
+      break
     case 'boolean':
-      return writer.byte(slot ? TAG.true : TAG.false)
+      writer.byte(slot ? TAG.true : TAG.false)
+      break
     case 'undefined':
-      return writer.byte(TAG.undefined)
+      writer.byte(TAG.undefined)
+      break
     case 'bigint':
       writer.byte(TAG.bigint)
-      return writeContent(writer, bigintContent(slot))
+      writeContent(writer, bigintContent(slot))
+      break
     default:
-      return slot === null ? writer.byte(TAG.null) : writeValue(writer, slot)
+      if (slot === null) writer.byte(TAG.null)
+      else writeValue(writer, slot)
   }
 }
 
 /** The bytes of a node, which are its object's where it has one. */
-export function writeNode(writer: ByteWriter, node: RecordNode | MapNode | LeafNode | InnerNode): void {
+export function writeNode(
+  writer: ByteWriter,
+  node: RecordNode | MapNode | LeafNode | InnerNode,
+): void {
   switch (node.kind) {
     case KIND.record:
-      return writeRecord(writer, node)
+      writeRecord(writer, node)
+      break
     case KIND.map:
-      return writeMap(writer, node)
+      writeMap(writer, node)
+      break
     case KIND.leaf:
       writeListHead(writer, 0, node.slots.length)
       for (const slot of node.slots) writeSlot(writer, slot)
-      return
+      break
     case KIND.inner:
       writeListHead(writer, node.level, node.slots.length)
       for (const child of node.slots) writeListChild(writer, child)
@@ -110,21 +121,24 @@ export function writeListChild(writer: ByteWriter, child: ListChild): void {
 function writePart(writer: ByteWriter, child: ListChild | MapChild, size: number): void {
   if (child.kind !== KIND.stub && child.bytes <= TREE_CHILD_INLINE_BYTES_MAX) {
     assert(child.bytes > 0, 'a node is encoded after its children')
-    return writeNode(writer, child)
+    writeNode(writer, child)
+  } else {
+    writer.byte(TAG.part)
+    writer.varint(size)
+    writer.hash(named(child))
   }
-  writer.byte(TAG.part)
-  writer.varint(size)
-  writer.hash(named(child))
 }
 
 function writeValue(writer: ByteWriter, node: ValueNode): void {
-  if (node.kind === KIND.box) return writeBox(writer, node)
-  if (node.kind !== KIND.stub && node.bytes <= TREE_INLINE_BYTES_MAX) {
+  if (node.kind === KIND.box) {
+    writeBox(writer, node)
+  } else if (node.kind !== KIND.stub && node.bytes <= TREE_INLINE_BYTES_MAX) {
     assert(node.bytes > 0, 'a node is encoded after its children')
-    return writeNode(writer, node.kind === KIND.list ? node.body : node)
+    writeNode(writer, node.kind === KIND.list ? node.body : node)
+  } else {
+    writer.byte(TAG.value)
+    writer.hash(named(node))
   }
-  writer.byte(TAG.value)
-  writer.hash(named(node))
 }
 
 function named(node: { readonly hash: Hash | undefined }): Hash {
@@ -173,22 +187,22 @@ function writeNumber(writer: ByteWriter, value: number): void {
   }
 }
 
-const BOX_TAGS = { text: TAG.text, bytes: TAG.bytes, bigint: TAG.bigint, date: TAG.date }
-const LONG_TAGS = { text: TAG.longText, bytes: TAG.longBytes, bigint: TAG.longBigint, date: TAG.date }
+const BOX_TAGS = { text: TAG.text, bytes: TAG.bytes, bigint: TAG.bigint }
+const LONG_TAGS = { text: TAG.longText, bytes: TAG.longBytes, bigint: TAG.longBigint }
 
 function writeBox(writer: ByteWriter, box: BoxNode): void {
   if (box.type === 'date') {
     writer.byte(TAG.date)
-    return writer.float(box.value as number)
-  }
-  if (!isLong(box.type, box.length)) {
+    writer.float(box.value as number)
+  } else if (isLong(box.type, box.length)) {
+    writer.byte(LONG_TAGS[box.type])
+    writer.varint(box.length)
+    writer.byte(OBJECT_KINDS[box.contentKind])
+    writer.hash(named(box))
+  } else {
     writer.byte(BOX_TAGS[box.type])
-    return writeContent(writer, contentOf(box))
+    writeContent(writer, contentOf(box))
   }
-  writer.byte(LONG_TAGS[box.type])
-  writer.varint(box.length)
-  writer.byte(OBJECT_KINDS[box.contentKind])
-  writer.hash(named(box))
 }
 
 function writeContent(writer: ByteWriter, content: Uint8Array): void {

@@ -2,7 +2,7 @@
  * Long texts, bytes and integers: contents that are objects of their own.
  * This file is the only one that knows how such a content is cut.
  */
-import { sha256, type Hash } from '../core/hash.js'
+import { type Hash, sha256 } from '../core/hash.js'
 import type { ObjectKind, StoredObject } from '../core/object.js'
 import { ByteReader, ByteWriter, corrupt } from './tree-bytes.js'
 import { TAG } from './tree-encode.js'
@@ -60,7 +60,8 @@ export function readLong(
   for (const hash of pieces.hashes) {
     const piece = read({ hash, kind: 'blob' }, `object ${content.hash}`)
     const wanted = Math.min(TREE_BLOB_BYTES_MAX, length - at)
-    if (piece.length !== wanted) throw corrupt({ hash, referrer: `object ${content.hash}` }, 'wrong length')
+    if (piece.length !== wanted)
+      throw corrupt({ hash, referrer: `object ${content.hash}` }, 'wrong length')
     bytes.set(piece, at)
     at += piece.length
   }
@@ -82,4 +83,3 @@ function named(kind: ObjectKind, bytes: Uint8Array, put: PutObject | undefined):
   put?.({ hash, kind, bytes })
   return { hash, kind }
 }
-

@@ -6,7 +6,7 @@
  * with one entry after a deletion is folded into its parent.
  */
 import { keyPath, placeBit } from './tree-key.js'
-import { ABSENT, type MapChild, MapNode, openMap, type Slot } from './tree-node.js'
+import { ABSENT, keepOpen, type MapChild, MapNode, openMap, type Slot } from './tree-node.js'
 import { sameSlot } from './tree-scalar.js'
 
 export interface MapEntry {
@@ -59,17 +59,22 @@ export function mapEntry(node: MapNode, bit: number): MapEntry | undefined {
   return { key: node.slots[at] as string, slot: node.slots[at + 1] }
 }
 
-export function mapGet(root: MapNode, key: string): Slot | typeof ABSENT {
+/** What `key` holds. `keep`: the nodes loaded on the way stay in memory as long as the map does. */
+export function mapGet(root: MapNode, key: string, keep = false): Slot | typeof ABSENT {
   const path = keyPath(key)
   let node = root
   for (let depth = 0; ; depth++) {
     const bit = placeBit(key, path, depth)
     if ((entryBits(node) & bit) !== 0) {
       const at = entryAt(node, bit)
-      return node.slots[at] === key ? node.slots[at + 1] : ABSENT
+      if (node.slots[at] !== key) return ABSENT
+      return keep ? keepOpen(node.slots, at + 1) : node.slots[at + 1]
     }
     if ((childBits(node) & bit) === 0) return ABSENT
-    node = openMap(node.slots[childAt(node, bit)] as MapChild)
+    const at = childAt(node, bit)
+    const child = openMap(node.slots[at] as MapChild)
+    if (keep) node.slots[at] = child
+    node = child
   }
 }
 
@@ -82,7 +87,11 @@ export function mapSet(node: MapNode, key: string, slot: Slot, depth = 0): MapNo
     const child = openMap(node.slots[at] as MapChild)
     const next = mapSet(child, key, slot, depth + 1)
     if (next === child) return node
-    return new MapNode(node.places, replaced(node.slots, at, next), node.size - child.size + next.size)
+    return new MapNode(
+      node.places,
+      replaced(node.slots, at, next),
+      node.size - child.size + next.size,
+    )
   }
   const at = entryAt(node, bit)
   if ((entryBits(node) & bit) === 0) {
@@ -93,7 +102,10 @@ export function mapSet(node: MapNode, key: string, slot: Slot, depth = 0): MapNo
     if (sameSlot(node.slots[at + 1], slot)) return node
     return new MapNode(node.places, replaced(node.slots, at + 1, slot), node.size)
   }
-  const both = [{ key: held, slot: node.slots[at + 1] }, { key, slot }]
+  const both = [
+    { key: held, slot: node.slots[at + 1] },
+    { key, slot },
+  ]
   return withChild(node, bit, mapOf(both, depth + 1))
 }
 
@@ -139,20 +151,12 @@ export function mapOf(entries: readonly MapEntry[], depth = 0): MapNode {
   return new MapNode(places, slots, entries.length)
 }
 
-/** Every entry, by ascending path. */
+/** Every entry: in each node its own by path, then those of its children. */
 export function mapEach(node: MapNode, visit: (key: string, slot: Slot) => void): void {
+  const { slots } = node
   const childrenFrom = childrenAt(node)
-  let at = 0
-  let child = childrenFrom
-  for (let bit = 1; bit <= ENTRY_MASK; bit <<= 1) {
-    if ((entryBits(node) & bit) !== 0) {
-      visit(node.slots[at] as string, node.slots[at + 1])
-      at += 2
-    } else if ((childBits(node) & bit) !== 0) {
-      mapEach(openMap(node.slots[child] as MapChild), visit)
-      child += 1
-    }
-  }
+  for (let i = 0; i < childrenFrom; i += 2) visit(slots[i] as string, slots[i + 1])
+  for (let i = childrenFrom; i < slots.length; i++) mapEach(openMap(slots[i] as MapChild), visit)
 }
 
 /** The node with `child` where it had an entry. */

@@ -54,7 +54,12 @@ export type Expectation =
   /** Part of a map: every key's path starts with `prefix`, in hex digits. */
   | { readonly role: 'map'; readonly size: number; readonly prefix: string }
   /** Part of a list; `closed` where it must end at a boundary, being followed by more. */
-  | { readonly role: 'list'; readonly size: number; readonly level: number; readonly closed: boolean }
+  | {
+      readonly role: 'list'
+      readonly size: number
+      readonly level: number
+      readonly closed: boolean
+    }
 
 /** An object of at most TREE_RECORD_KEYS_MAX keys, sorted by UTF-16 units. */
 export class RecordNode {
@@ -190,6 +195,15 @@ export function openMap(child: MapChild): MapNode {
 
 export function openBody(child: ListChild): ListBody {
   return child.kind === KIND.stub ? (child.home.open(child) as ListBody) : child
+}
+
+/** The slot at `at`, which from now on is in memory as long as the node that it is part of. */
+export function keepOpen(slots: Slot[], at: number): Slot {
+  const slot = slots[at]
+  if (!isNode(slot) || slot.kind !== KIND.stub) return slot
+  const node = openValue(slot)
+  slots[at] = node
+  return node
 }
 
 /** Whether a slot holds a node rather than a bare primitive. */

@@ -49,14 +49,14 @@ export function dateSlot(date: Date): Slot {
 
 /** A boxed value as a caller gets it: dates and bytes are new copies. */
 export function unbox(box: BoxNode): string | Uint8Array | bigint | Date {
-  const value = valueOf(box)
+  const value = heldIn(box)
   if (typeof value === 'number') return new Date(value)
   return typeof value === 'object' ? Uint8Array.from(value) : value
 }
 
 /** The content of a box that is not a date: what its hash is over where it is long. */
 export function contentOf(box: BoxNode): Uint8Array {
-  const value = valueOf(box)
+  const value = heldIn(box)
   if (typeof value === 'string') return encodeText(value)
   return typeof value === 'object' ? value : bigintContent(BigInt(value))
 }
@@ -74,8 +74,8 @@ export function sameSlot(a: Slot, b: Slot): boolean {
   if (a.kind !== KIND.box || b.kind !== KIND.box) return false
   if (a.type !== b.type || a.length !== b.length) return false
   if (a.hash !== undefined && b.hash !== undefined) return a.hash === b.hash
-  const left = valueOf(a)
-  const right = valueOf(b)
+  const left = heldIn(a)
+  const right = heldIn(b)
   if (typeof left !== 'object' || typeof right !== 'object') return Object.is(left, right)
   return Buffer.compare(left, right) === 0
 }
@@ -97,6 +97,6 @@ function bigintOf(bytes: Uint8Array): bigint | undefined {
   return sign === 1 ? -magnitude : magnitude
 }
 
-function valueOf(box: BoxNode): BoxValue {
+function heldIn(box: BoxNode): BoxValue {
   return box.value ?? box.home!.content(box)
 }

@@ -2,12 +2,13 @@
  * Encodes and names the nodes of a tree that are new, children before parents, and stores them.
  * Costs what changed: a node that is known is not looked into. Iterative: depth is the caller's.
  */
-import { sha256, type Hash } from '../core/hash.js'
+import { type Hash, sha256 } from '../core/hash.js'
 import { ByteWriter } from './tree-bytes.js'
 import { writeListChild, writeNode, writeSlot } from './tree-encode.js'
 import { type PutObject, writeLong } from './tree-long.js'
 import { childrenAt } from './tree-map.js'
 import {
+  type BoxNode,
   isNode,
   KIND,
   type ListBody,
@@ -153,7 +154,9 @@ class Sealer implements NodeFinisher {
   #done(node: WalkNode): boolean {
     if (node.kind === KIND.box && !isLong(node.type, node.length)) return true
     if (this.target !== undefined) {
-      return node.home === this.target.home || (node.home !== undefined && this.target.copied.has(node))
+      return (
+        node.home === this.target.home || (node.home !== undefined && this.target.copied.has(node))
+      )
     }
     if (node.kind === KIND.stub) return true
     return node.kind === KIND.box ? node.hash !== undefined : node.bytes > 0
@@ -166,47 +169,49 @@ class Sealer implements NodeFinisher {
     this.#entered.push(false)
   }
 
-  #pushSlots(slots: readonly Slot[]): void {
-    for (const slot of slots) if (isNode(slot)) this.#push(slot, VALUE)
-  }
-
   #enter(node: WalkNode): void {
     switch (node.kind) {
       case KIND.record:
       case KIND.leaf:
-        return this.#pushSlots(node.slots)
+        for (const slot of node.slots) if (isNode(slot)) this.#push(slot, VALUE)
+        break
       case KIND.map: {
         const childrenFrom = childrenAt(node)
-        for (const [i, slot] of node.slots.entries()) {
+        for (let i = 0; i < node.slots.length; i++) {
+          const slot = node.slots[i]
           if (isNode(slot)) this.#push(slot, i < childrenFrom ? VALUE : PART)
         }
-        return
+        break
       }
       case KIND.inner:
         for (const child of node.slots) this.#push(child, PART)
-        return
+        break
       case KIND.list:
         // A settled list's own node is written with the list: it may be larger than a part.
         if (node.bytes > 0) this.#enter(node.body)
         else this.#push(node.body, PART)
-        return
+        break
       case KIND.stub:
         this.#push(node.home.open(node), node.expect.role === 'value' ? VALUE : PART)
     }
   }
 
   #leave(node: WalkNode, inlineMax: number): void {
-    if (node.kind === KIND.stub) return this.#note(node)
-    if (node.kind === KIND.box) {
-      const content = writeLong(contentOf(node), this.target?.put)
-      node.hash = content.hash
-      node.contentKind = content.kind
-      return this.#note(node)
+    if (node.kind === KIND.stub) this.#note(node)
+    else if (node.kind === KIND.box) this.#leaveBox(node)
+    else if (node.kind === KIND.list) this.#leaveList(node)
+    else {
+      // The nodes of a list have no encoding before the list is settled.
+      const isLoose = (node.kind === KIND.leaf || node.kind === KIND.inner) && node.bytes === 0
+      if (!isLoose) this.#encode(node, inlineMax)
     }
-    if (node.kind === KIND.list) return this.#leaveList(node)
-    // The nodes of a list have no encoding before the list is settled.
-    const unsettled = (node.kind === KIND.leaf || node.kind === KIND.inner) && node.bytes === 0
-    if (!unsettled) this.#encode(node, inlineMax)
+  }
+
+  #leaveBox(box: BoxNode): void {
+    const content = writeLong(contentOf(box), this.target?.put)
+    box.hash = content.hash
+    box.contentKind = content.kind
+    this.#note(box)
   }
 
   #leaveList(list: ListNode): void {

@@ -104,8 +104,7 @@ class LevelCut {
     const { level, finisher } = this
     const { items, whole } = finisher
     const open = this.#open
-    const node =
-      level === 0 ? new LeafNode(open as Slot[]) : innerOf(open as ListChild[], level)
+    const node = level === 0 ? new LeafNode(open as Slot[]) : innerOf(open as ListChild[], level)
     node.closed = atCut && (level === 0 || isClosed(open[open.length - 1] as ListChild))
     whole.at = 0
     writeListHead(whole, level, open.length)

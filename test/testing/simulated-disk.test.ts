@@ -174,7 +174,18 @@ describe('crash states', () => {
           expect(outcomesOf(disk)).toEqual([...expected].sort())
         },
       ),
-      { numRuns: numRuns * 5 },
+      {
+        numRuns: numRuns * 5,
+        examples: [
+          // A durable cut to more than certainly survived, and one above an earlier cut that may be lost.
+          ['A', [{ append: 'bc' }, { sync: 'fails' }, { cut: 2 }, { sync: 'works' }], 4096],
+          [
+            'ABC',
+            [{ cut: 1 }, { append: 'xy' }, { sync: 'fails' }, { cut: 2 }, { sync: 'works' }],
+            3,
+          ],
+        ],
+      },
     )
   })
 
@@ -505,17 +516,23 @@ describe('a sync', () => {
 })
 
 describe('too many states', () => {
+  // The outcomes of each file: lost, kept, zero, and the tears.
+  const [aCount, bCount] = [3 + 39, 3 + 3]
+  const [aKept, bKept] = [`A${'x'.repeat(40)}`, `B${'x'.repeat(4)}`]
+
   function wideDisk(): SimulatedDisk {
     const { disk, open } = diskWith({ a: 'A', b: 'B' })
-    for (const name of ['a', 'b']) append(open(name), 'x'.repeat(40))
+    append(open('a'), 'x'.repeat(40))
+    append(open('b'), 'x'.repeat(4))
     return disk
   }
+
   const keysOf = (disk: SimulatedDisk, options: { limit?: number; seed?: number }) =>
     [...disk.crashStates(options)].map((state) => JSON.stringify(contentOf(state)))
 
   it('are sampled, the same for a seed and different for another', () => {
     const disk = wideDisk()
-    for (const limit of [50, 300]) {
+    for (const limit of [20, 150]) {
       const first = keysOf(disk, { limit, seed: 7 })
       expect(first.length).toBe(limit)
       expect(new Set(first).size).toBe(limit)
@@ -526,29 +543,32 @@ describe('too many states', () => {
 
   it('say how far the limit reached', () => {
     const disk = wideDisk()
-    // Each file: lost, kept, zero, 39 tears.
-    expect(disk.crashStates({ limit: 42 * 42 }).coverage).toBe('all')
-    expect(keysOf(disk, { limit: 42 * 42 }).length).toBe(42 * 42)
-    expect(disk.crashStates({ limit: 42 * 42 - 1 }).coverage).toBe('each')
-    expect(disk.crashStates({ limit: 2 * (42 + 42) }).coverage).toBe('each')
-    expect(disk.crashStates({ limit: 2 * (42 + 42) - 1 }).coverage).toBe('sample')
+    const [allCount, eachCount] = [aCount * bCount, 2 * (aCount + bCount)]
+    expect(keysOf(disk, { limit: allCount }).length).toBe(allCount)
+    expect(disk.crashStates({ limit: allCount }).coverage).toBe('all')
+    expect(disk.crashStates({ limit: allCount - 1 }).coverage).toBe('each')
+    expect(disk.crashStates({ limit: eachCount }).coverage).toBe('each')
+    expect(disk.crashStates({ limit: eachCount - 1 }).coverage).toBe('sample')
   })
 
   it('still show every outcome of each file, with the other kept and with it lost', () => {
     const disk = wideDisk()
-    const all = new Set(keysOf(disk, { limit: 42 * 42 }))
-    const some = new Set(keysOf(disk, { limit: 2 * (42 + 42) }))
-    const ends = [`B`, `B${'x'.repeat(40)}`]
-    const wanted = [...all].filter((key) => ends.includes(JSON.parse(key).b))
-    expect(wanted.length).toBe(42 * 2)
-    expect(wanted.every((key) => some.has(key))).toBe(true)
-    expect([...some].every((key) => all.has(key))).toBe(true)
+    const all = [...disk.crashStates({ limit: aCount * bCount })].map(contentOf)
+    const wanted = all.filter(({ a, b }) => {
+      return ['A', aKept].includes(a!) || ['B', bKept].includes(b!)
+    })
+    expect(wanted.length).toBe(2 * (aCount + bCount) - 4)
+    const some = [...disk.crashStates({ limit: 2 * (aCount + bCount) })].map(contentOf)
+    expect(some).toEqual(expect.arrayContaining(wanted))
+    expect(all).toEqual(expect.arrayContaining(some))
   })
 
   it('hold the extremes, even within the smallest of limits', () => {
-    const [kept, lost] = [...wideDisk().crashStates({ limit: 2 })].map(contentOf)
-    expect(kept).toEqual({ a: `A${'x'.repeat(40)}`, b: `B${'x'.repeat(40)}` })
-    expect(lost).toEqual({ a: 'A', b: 'B' })
+    const states = [...wideDisk().crashStates({ limit: 2 })].map(contentOf)
+    expect(states).toEqual([
+      { a: aKept, b: bKept },
+      { a: 'A', b: 'B' },
+    ])
   })
 
   it('end in time where hundreds of writes and names are open', () => {
@@ -587,7 +607,18 @@ describe('a clone', () => {
           }
         },
       ),
-      { numRuns },
+      {
+        numRuns,
+        examples: [
+          [
+            [['a', 'a', 'append', 'x']],
+            [
+              [true, ['a', 'a', 'append', 'y']],
+              [false, ['a', 'a', 'append', 'z']],
+            ],
+          ],
+        ],
+      },
     )
   })
 
