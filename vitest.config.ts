@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
+const report = process.env.DAGLOG_TEST_REPORT
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -7,5 +9,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Two cores: more workers only make the crash loops fight over the disk.
     maxWorkers: 2,
+    reporters: report === undefined ? ['default'] : ['default', 'json'],
+    ...(report === undefined ? {} : { outputFile: { json: report } }),
   },
 })
