@@ -88,24 +88,36 @@ export class FsLogs {
       this.locks.release(log, segment, token)
       return undefined
     }
-    return this.writer(log, segment, token, 'clean')
+    return this.holding(log, segment, token, () => this.writer(log, segment, token, 'clean'))
   }
 
   /** The writer before is gone, or is to be fenced: make the next segment, then read nothing before that. */
   private takeOver(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
     const token = this.locks.acquire(log, segment, options.program)
     if (token === undefined) return undefined
-    // A takeover that died may have left its lock and no segment: a writer looks only one number up, so fill the gap.
-    for (let number = this.newest(log) + 1; number < segment; number += 1)
-      this.createSegment(log, number)
-    const created = this.createSegment(log, segment)
-    this.disk.syncDir(this.layout.logDir(log))
-    if (!created || this.newest(log) !== segment) {
+    return this.holding(log, segment, token, () => {
+      // A takeover that died may have left its lock and no segment: a writer looks only one number up, so fill the gap.
+      for (let number = this.newest(log) + 1; number < segment; number += 1)
+        this.createSegment(log, number)
+      const created = this.createSegment(log, segment)
+      this.disk.syncDir(this.layout.logDir(log))
+      if (!created || this.newest(log) !== segment) {
+        this.locks.release(log, segment, token)
+        return undefined
+      }
+      this.locks.removeBelow(log, segment)
+      return this.writer(log, segment, token, 'taken')
+    })
+  }
+
+  /** A lock that comes to nothing must not outlive the attempt: its holder would be alive, and be us. */
+  private holding<R>(log: LogName, segment: number, token: string, use: () => R): R {
+    try {
+      return use()
+    } catch (error) {
       this.locks.release(log, segment, token)
-      return undefined
+      throw error
     }
-    this.locks.removeBelow(log, segment)
-    return this.writer(log, segment, token, 'taken')
   }
 
   private createSegment(log: LogName, number: number): boolean {

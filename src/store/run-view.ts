@@ -14,8 +14,8 @@ import {
   readEventAt,
   readEvents,
 } from './event-reader.js'
-import { LogReader, type Span } from './log-reader.js'
-import { type Damage, readTail, type Torn } from './log-tail.js'
+import { LogReader, type LogShape, type Span } from './log-reader.js'
+import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
 import { hasValue } from './values.js'
 
@@ -125,35 +125,56 @@ export class RunView {
 
   /** The index at the end of the log, as it is now. */
   protected async load(): Promise<RunState> {
-    this.state ??= await loadState(this.context, this.log, this.id)
+    this.state = await loadState(this.context, this.log, this.id, this.state)
     return this.state
   }
 }
 
-/** Fold a run up to its end without writing. */
+/** Fold a run up to its end without writing; goes on from `known` where that still stands. */
 export async function loadState(
   context: StoreContext,
-  reader: LogReader,
+  log: LogReader,
   id: string,
+  known?: RunState,
 ): Promise<RunState> {
-  const shape = await reader.shape()
-  const snapshot = await context.snapshots.read(snapshotKey(id), reader, shape)
-  const restored = snapshot === undefined ? undefined : RunIndex.fromJSON(snapshot.state)
-  const index = restored ?? new RunIndex()
+  const shape = await log.shape()
   const covered = (await context.heads.refresh()).head(id)
-  const tail = await readTail(reader, {
+  const start = (await goOn(log, shape, known)) ?? (await fromSnapshot(context, log, shape, id))
+  const tail = await readTail(log, {
     shape,
-    anchor: restored === undefined ? undefined : snapshot?.head,
+    anchor: start.head,
     coveredSeq: covered?.seq ?? -1,
     hasObject: (ref) => hasValue(context.backend, ref, id),
-    onFrame: (frame) => index.apply(frame),
+    onFrame: (frame) => start.index.apply(frame),
   })
   return {
-    index,
+    index: start.index,
     head: tail.head,
     ...(tail.torn && { torn: tail.torn }),
     ...(tail.damage && { damage: tail.damage }),
   }
+}
+
+async function goOn(
+  log: LogReader,
+  shape: LogShape,
+  known: RunState | undefined,
+): Promise<RunState | undefined> {
+  if (known?.head === undefined || !(await standsAt(log, shape, known.head))) return undefined
+  return known
+}
+
+async function fromSnapshot(
+  context: StoreContext,
+  log: LogReader,
+  shape: LogShape,
+  id: string,
+): Promise<RunState> {
+  const snapshot = await context.snapshots.read(snapshotKey(id), log, shape)
+  const index = snapshot === undefined ? undefined : RunIndex.fromJSON(snapshot.state)
+  return index === undefined
+    ? { index: new RunIndex(), head: undefined }
+    : { index, head: snapshot?.head }
 }
 
 /** Where the snapshot of a run's index is cached. */

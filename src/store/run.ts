@@ -72,6 +72,7 @@ export class Run extends RunView {
   private noting: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
   private issuedSteps = 0
+  private readonly closeListeners: (() => void)[] = []
   private readonly occurrences = new Map<string, number>()
 
   constructor(
@@ -187,8 +188,11 @@ export class Run extends RunView {
     const [appended] = await this.write([
       { type: 'run/end', data: { status, ...(error === undefined ? {} : { error }) } },
     ])
-    await this.context.backend.sealObjects(this.id)
-    await this.close()
+    try {
+      await this.context.backend.sealObjects(this.id)
+    } finally {
+      await this.close()
+    }
     return appended as Appended
   }
 
@@ -197,8 +201,15 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
-    this.closed ??= this.release()
+    this.closed ??= this.release().finally(() => {
+      for (const listener of this.closeListeners) listener()
+    })
     return this.closed
+  }
+
+  /** Called once when the run is closed. */
+  onClosed(listener: () => void): void {
+    this.closeListeners.push(listener)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -180,6 +180,7 @@ export class Store {
   private async start(run: Run): Promise<Run> {
     await run.ready()
     this.open.add(run)
+    run.onClosed(() => this.open.delete(run))
     return run
   }
 

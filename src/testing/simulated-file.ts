@@ -93,7 +93,6 @@ export class SimulatedFile {
       ({ at, bytes, state }, index) =>
         bytes === undefined &&
         state === 'durable' &&
-        at <= this.#durable.length &&
         this.#pending.slice(0, index).every((earlier) => earlier.at >= at),
     )
     return Math.max(0, cutAt)
