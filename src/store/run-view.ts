@@ -110,17 +110,17 @@ export class RunView {
 
   protected async source(): Promise<EventSource> {
     const { spans } = await this.log.shape()
-    return {
-      run: this.id,
-      reader: this.log,
-      notices: this.context.notices,
-      spans: this.readable(spans),
-    }
+    const readable = await this.readable(spans)
+    return { run: this.id, reader: this.log, notices: this.context.notices, spans: readable }
   }
 
-  /** Which of the bytes on disk may be shown. */
-  protected readable(spans: readonly Span[]): readonly Span[] {
-    return spans
+  /** Which of the bytes on disk may be shown: what recovery would cut is not part of the run. */
+  protected async readable(spans: readonly Span[]): Promise<readonly Span[]> {
+    const { torn } = await this.load()
+    if (torn === undefined) return spans
+    return spans.map((span) =>
+      span.segment === torn.segment ? { ...span, to: torn.offset } : span,
+    )
   }
 
   /** The index at the end of the log, as it is now. */

@@ -397,7 +397,7 @@ export class Run extends RunView {
   }
 
   /** Only what was acknowledged. */
-  protected override readable(spans: readonly Span[]): readonly Span[] {
+  protected override async readable(spans: readonly Span[]): Promise<readonly Span[]> {
     const head = this.indexed
     if (head === undefined) return spans
     return spans

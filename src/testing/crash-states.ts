@@ -44,7 +44,10 @@ export type Coverage = 'all' | 'each' | 'sample'
 type Outcome = FileOutcome | NameOutcome
 type State = readonly Outcome[]
 
-/** Iterable again and again, each time the same states in the same order, no two of them equal. */
+/**
+ * Iterable again and again, each time the same states in the same order. No two are equal, unless
+ * different files of equal content came to stand at one name.
+ */
 export class CrashStates<T> implements Iterable<T> {
   readonly coverage: Coverage
   readonly #tree: SimulatedTree
@@ -120,14 +123,11 @@ export class CrashStates<T> implements Iterable<T> {
         for (const extreme of this.#extremes) yield extreme.with(index, outcome)
       }
     }
-    let idlePicks = 0
-    for (
-      let before = seen.size;
-      idlePicks < IDLE_PICKS_PER_STATE_MAX * this.#limit;
-      before = seen.size
-    ) {
+    const idlePicksMax = IDLE_PICKS_PER_STATE_MAX * this.#limit
+    for (let idlePicks = 0; idlePicks < idlePicksMax; idlePicks++) {
+      const seenCount = seen.size
       yield this.#parts.map((part) => part.pick(random))
-      idlePicks = seen.size > before ? 0 : idlePicks + 1
+      if (seen.size > seenCount) idlePicks = 0
     }
   }
 

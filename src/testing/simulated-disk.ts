@@ -36,8 +36,8 @@ export interface SimulatedDiskOptions {
  * The model:
  * - A sync makes durable what was written to its file before it started. After a failed sync those
  *   bytes are never durable, whatever later syncs say: the kernel takes them for written.
- * - A name (of a file or directory created, linked, renamed or removed) is durable once the directory
- *   it stands in is synced. A rename is one change, durable once the directory that gains the name is.
+ * - A name (of a file or directory created, linked, renamed or removed) is durable once its own
+ *   directory is synced. A rename is one change, durable once the directory that gains the name is.
  * - Anything else survives a power loss or not, each write and each name on its own.
  *
  * There are no symlinks, and no mode bits.
@@ -62,7 +62,7 @@ export class SimulatedDisk implements Disk {
   }
 
   /**
-   * The disks that might be found if power were lost now, no two alike. Each is fresh and holds
+   * The disks that might be found if power were lost now, each once. Each is fresh and holds
    * durably what survived; the first has lost nothing. Later changes to this disk do not matter.
    * Of each file with unsynced changes: every prefix that ends with a write, or at any byte of the
    * last; every subset of the writes, a missing one zero where the length says that it was there.

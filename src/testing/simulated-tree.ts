@@ -64,16 +64,19 @@ export class SimulatedTree {
     for (const operation of this.#pending) {
       if (operation.syncedBy === directory) operation.durable = true
     }
-    const waiting: EntryChange[] = []
-    this.#pending = this.#pending.filter((operation) => {
-      const mustWait = operation.changes.some((change) =>
-        waiting.some((on) => sameName(on, change)),
-      )
-      if (operation.durable && !mustWait) {
-        for (const change of operation.changes) put(change.directory.durable, change)
+    const waiting = new Map<SimulatedDirectory, Set<string>>()
+    const mustWait = ({ directory, name }: EntryChange) =>
+      waiting.get(directory)?.has(name) === true
+    this.#pending = this.#pending.filter(({ durable, changes }) => {
+      if (durable && !changes.some(mustWait)) {
+        for (const change of changes) put(change.directory.durable, change)
         return false
       }
-      waiting.push(...operation.changes)
+      for (const { directory, name } of changes) {
+        const names = waiting.get(directory)
+        if (names === undefined) waiting.set(directory, new Set([name]))
+        else names.add(name)
+      }
       return true
     })
   }
@@ -99,17 +102,20 @@ export class SimulatedTree {
 
   /** Every node that a name leads to, now or after some crash. */
   reachable(): Set<SimulatedNode> {
+    const added = new Map<SimulatedDirectory, SimulatedNode[]>()
+    for (const { directory, node } of this.#pending.flatMap(({ changes }) => changes)) {
+      if (node === undefined) continue
+      const nodes = added.get(directory)
+      if (nodes === undefined) added.set(directory, [node])
+      else nodes.push(node)
+    }
     const found = new Set<SimulatedNode>([this.root])
     // A Set also walks what is added to it on the way.
     for (const node of found) {
       if (node instanceof SimulatedFile) continue
       for (const child of node.entries.values()) found.add(child)
       for (const child of node.durable.values()) found.add(child)
-      for (const { changes } of this.#pending) {
-        for (const change of changes) {
-          if (change.directory === node && change.node !== undefined) found.add(change.node)
-        }
-      }
+      for (const child of added.get(node) ?? []) found.add(child)
     }
     return found
   }
@@ -157,8 +163,4 @@ export class SimulatedTree {
 function put(entries: Map<string, SimulatedNode>, { name, node }: EntryChange): void {
   if (node === undefined) entries.delete(name)
   else entries.set(name, node)
-}
-
-function sameName(a: EntryChange, b: EntryChange): boolean {
-  return a.directory === b.directory && a.name === b.name
 }

@@ -65,8 +65,6 @@ interface Reference extends RopeChild {
 
 /** An open container. Positions are in the window; each is paired with a count of references. */
 interface Frame {
-  /** The byte that opened it. */
-  opener: number
   at: number
   references: number
   /** Where its loose members start, after its groups. */
@@ -101,17 +99,11 @@ export class RopeBuilder {
     private readonly put: (object: StoredObject) => void,
   ) {}
 
-  /** The byte that opened the innermost container. */
-  get opener(): number {
-    return this.frames[this.depth]!.opener
-  }
-
   /** A container opens at `at`. */
-  open(at: number, opener: number): void {
+  open(at: number): void {
     this.depth += 1
     this.frames[this.depth] ??= newFrame()
     const frame = this.frames[this.depth]!
-    frame.opener = opener
     frame.at = at
     frame.references = this.references.length
     this.startGroup(frame, at)
@@ -306,7 +298,6 @@ function headOf(reference: Reference): number {
 
 function newFrame(): Frame {
   return {
-    opener: 0,
     at: 0,
     references: 0,
     looseAt: 0,

@@ -51,20 +51,15 @@ for (const [bytes, of] of [
 const LF = 0x0a
 const QUOTATION = 0x22
 const BACKSLASH = 0x5c
-/** In ASCII both closers stand two after their openers. */
-const CLOSER_AFTER_OPENER = 2
-/** Opener of the stretch of chunks that a long run becomes. */
-const RUN_OPENER = 0
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const DATA_FIELD = Buffer.from('data:')
 
-/** All that decides what comes of the bytes ahead, between two tokens. */
+/** All that decides what comes of the bytes ahead, right after a member. */
 export interface SliceState {
   readonly pos: number
   readonly form: Form
   readonly flat: number
-  readonly afterValue: boolean
   readonly builder: BuilderState
 }
 
@@ -74,7 +69,7 @@ export class Slicer {
   private form: Form = 'unknown'
   /** Containers open beyond the depth that is told apart. */
   private flat = 0
-  /** Whether the last thing inside the container was a value: another one can not follow. */
+  /** Whether the last thing inside the container was a value: another can not follow. */
   private afterValue = false
   /** Whether only white space came since the last line end. */
   private lineStart = true
@@ -90,7 +85,7 @@ export class Slicer {
   private chunkAt = -1
 
   /**
-   * @param saveAt First position from which on the state between two tokens is wanted.
+   * @param saveAt First position from which on the state after a member is wanted.
    * @param onSave Takes the state and says the next such position. Goes with `saveAt`.
    */
   constructor(
@@ -119,12 +114,11 @@ export class Slicer {
     if (this.chunkAt >= 0) this.chunkAt -= bytes
   }
 
+  /** Goes on from there. `afterValue` and `lineStart` are then as they are in a new slicer. */
   restore(state: SliceState): void {
     this.pos = state.pos
     this.form = state.form
     this.flat = state.flat
-    this.afterValue = state.afterValue
-    this.lineStart = this.builder.bytes[state.pos - 1] === LF
     this.builder.restore(state.builder)
   }
 
@@ -170,7 +164,7 @@ export class Slicer {
       this.lineStart = true
       return true
     }
-    if (of === CLOSE) return this.close(final)
+    if (of === CLOSE) return this.close()
     if (of === COMMA || of === COLON) {
       this.afterValue = false
       this.lineStart = false
@@ -187,17 +181,14 @@ export class Slicer {
 
   private memberEnd(): void {
     this.builder.member(this.pos)
-    if (this.pos >= this.saveAt) this.saveAt = this.onSave!(this.save())
-  }
-
-  private save(): SliceState {
-    const { pos, form, flat, afterValue } = this
-    return { pos, form, flat, afterValue, builder: this.builder.save() }
+    if (this.pos < this.saveAt) return
+    const { pos, form, flat } = this
+    this.saveAt = this.onSave!({ pos, form, flat, builder: this.builder.save() })
   }
 
   private open(): boolean {
     const flat = this.builder.depth === STRUCTURE_DEPTH_MAX
-    if (!flat) this.builder.open(this.pos, this.builder.bytes[this.pos]!)
+    if (!flat) this.builder.open(this.pos)
     this.pos += 1
     if (flat) {
       this.flat += 1
@@ -208,9 +199,8 @@ export class Slicer {
     return true
   }
 
-  private close(final: boolean): boolean {
-    const opener = this.builder.bytes[this.pos]! - CLOSER_AFTER_OPENER
-    if (this.flat === 0 && this.builder.opener !== opener) return this.fallOut(final)
+  /** Either closer closes: where it is the wrong one, the next value puts it right. */
+  private close(): boolean {
     this.pos += 1
     if (this.flat === 0) this.builder.close(this.pos)
     else {
@@ -262,7 +252,7 @@ export class Slicer {
   /** The long run at `pos`, known up to `to`, becomes chunks, members of a container of its own. */
   private chunk(to: number, ended: boolean): void {
     if (this.chunkAt < 0) {
-      this.builder.open(this.pos, RUN_OPENER)
+      this.builder.open(this.pos)
       this.chunkAt = this.pos
       this.chunkedBytes = 0
     }

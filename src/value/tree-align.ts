@@ -4,7 +4,7 @@
  */
 import { bodyEach, levelOf } from './tree-list.js'
 import { bodySize, KIND, type ListBody, type ListChild, openBody, type Slot } from './tree-node.js'
-import { childBytes, slotBytes } from './tree-seal.js'
+import { listChildBytes, slotBytes } from './tree-seal.js'
 
 /** Elements of the left list that became those of the right one; either may be none. */
 export interface ListChange {
@@ -54,7 +54,7 @@ function alignNodes(
   changes: ListChange[],
 ): void {
   const sizes = right.map(bodySize)
-  const gaps = gapsBetween(left.map(childBytes), right.map(childBytes))
+  const gaps = gapsBetween(left.map(listChildBytes), right.map(listChildBytes))
   let at = 0
   let start = rightStart
   for (const { leftFrom, leftTo, rightFrom, rightTo } of gaps) {

@@ -3,7 +3,7 @@
  * Compares names, so it looks only into what differs. Both trees must be sealed. Iterative.
  */
 import { listChanges } from './tree-align.js'
-import { mapChild, mapEach, mapEntry, mapGet } from './tree-map.js'
+import { mapChild, mapEachAt } from './tree-map.js'
 import {
   ABSENT,
   type ContainerNode,
@@ -13,11 +13,12 @@ import {
   type ListNode,
   type MapNode,
   type ObjectNode,
+  openMap,
   type Slot,
 } from './tree-node.js'
 import { objectEach, objectGet } from './tree-object.js'
 import { pointerStep } from './tree-pointer.js'
-import { childBytes, slotBytes } from './tree-seal.js'
+import { mapChildBytes, slotBytes } from './tree-seal.js'
 import { viewOf } from './tree-view.js'
 
 /**
@@ -107,9 +108,9 @@ function* objectPair(
   work: Pair[],
 ): Generator<TreeChange, void, undefined> {
   const changes: KeyChange[] = []
-  const visit = (change: KeyChange) => changes.push(change)
-  if (left.kind === KIND.map && right.kind === KIND.map) mapPair(left, right, visit)
-  else plainPair(left, right, visit)
+  const pair = new ObjectPair(left, right, changes)
+  if (left.kind === KIND.map && right.kind === KIND.map) pair.maps(left, right)
+  else pair.entries()
   for (const { key, left: from, right: to } of changes) {
     yield* compare(pointer + pointerStep(key), from, to, work)
   }
@@ -121,24 +122,40 @@ interface KeyChange {
   readonly right: Slot | typeof ABSENT
 }
 
-type VisitChange = (change: KeyChange) => void
+/** Finds the keys of two objects that may differ. */
+class ObjectPair {
+  constructor(
+    readonly left: ObjectNode,
+    readonly right: ObjectNode,
+    readonly changes: KeyChange[],
+  ) {}
 
-function plainPair(left: ObjectNode, right: ObjectNode, visit: VisitChange): void {
-  objectEach(left, (key, slot) => visit({ key, left: slot, right: objectGet(right, key) }))
-  objectEach(right, (key, slot) => {
-    if (objectGet(left, key) === ABSENT) visit({ key, left: ABSENT, right: slot })
-  })
-}
+  entries(): void {
+    objectEach(this.left, this.#leftEntry)
+    objectEach(this.right, this.#rightEntry)
+  }
 
-/** Nodes at the same place of two maps. */
-function mapPair(left: MapNode, right: MapNode, visit: VisitChange): void {
-  for (let bit = 1; bit <= 0x8000; bit <<= 1) {
-    // Names first: a child that is the same on both sides is not even loaded.
-    const leftBytes = childName(left, bit)
-    if (leftBytes !== undefined && leftBytes === childName(right, bit)) continue
-    const leftChild = mapChild(left, bit)
-    const rightChild = mapChild(right, bit)
-    if (leftChild !== undefined && rightChild !== undefined) mapPair(leftChild, rightChild, visit)
-    else placePair(left, right, bit, visit)
+  /** Nodes that are at the same place in either map. */
+  maps(left: MapNode, right: MapNode): void {
+    for (let bit = 1; bit <= 0x8000; bit <<= 1) {
+      const from = mapChild(left, bit)
+      const to = mapChild(right, bit)
+      if (from === undefined || to === undefined) {
+        mapEachAt(left, bit, this.#leftEntry)
+        mapEachAt(right, bit, this.#rightEntry)
+      } else if (from !== to && mapChildBytes(from) !== mapChildBytes(to)) {
+        // Names come first: what is the same on both sides is not even loaded.
+        this.maps(openMap(from), openMap(to))
+      }
+    }
+  }
+
+  readonly #leftEntry = (key: string, slot: Slot): void => {
+    this.changes.push({ key, left: slot, right: objectGet(this.right, key) })
+  }
+
+  readonly #rightEntry = (key: string, slot: Slot): void => {
+    const isNew = objectGet(this.left, key) === ABSENT
+    if (isNew) this.changes.push({ key, left: ABSENT, right: slot })
   }
 }

@@ -2,7 +2,7 @@
  * Drafts of lists: arrays in every way but that they have neither holes nor fields.
  */
 import { Draft, type DraftSession, draftOf } from './tree-draft-node.js'
-import { bodyGet, bodySet, bodySplice } from './tree-list.js'
+import { bodyGet, bodySet, bodySplice, spliceRange } from './tree-list.js'
 import { bodySize, ListNode, type Slot } from './tree-node.js'
 import { indexOfStep } from './tree-pointer.js'
 
@@ -194,17 +194,9 @@ const METHODS = {
   splice(this: object, ...args: [start?: number, count?: number, ...values: unknown[]]): unknown[] {
     const list = listOf(this)
     const [start, count, ...values] = args
-    const from = relativeIndex(start, list.size)
-    const rest = list.size - from
-    const asked = args.length === 1 ? rest : Math.max(integerOf(count), 0)
-    return list.splice(from, args.length === 0 ? 0 : Math.min(asked, rest), values)
+    const range = spliceRange(list.size, start, args.length === 1 ? list.size : count)
+    return args.length === 0 ? [] : list.splice(range.start, range.count, values)
   },
-}
-
-/** As in `Array.prototype.splice`: a negative index counts from the end. */
-export function relativeIndex(index: number | undefined, size: number): number {
-  const asked = integerOf(index)
-  return asked < 0 ? Math.max(size + asked, 0) : Math.min(asked, size)
 }
 
 function listOf(proxy: object): ListDraft {
@@ -212,9 +204,4 @@ function listOf(proxy: object): ListDraft {
   if (!(draft instanceof ListDraft)) throw new TypeError('not the draft of a list')
   draft.check()
   return draft
-}
-
-function integerOf(value: unknown): number {
-  const number = Math.trunc(Number(value))
-  return Number.isNaN(number) ? 0 : number
 }

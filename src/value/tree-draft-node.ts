@@ -3,14 +3,7 @@
  */
 import { DaglogError } from '../core/errors.js'
 import { Alias, type AliasRoom, slotOrAlias } from './tree-convert.js'
-import {
-  type ABSENT,
-  type ContainerNode,
-  isNode,
-  KIND,
-  openValue,
-  type Slot,
-} from './tree-node.js'
+import { type ABSENT, type ContainerNode, isNode, KIND, openValue, type Slot } from './tree-node.js'
 import { pointerStep } from './tree-pointer.js'
 import { unbox } from './tree-scalar.js'
 

@@ -118,6 +118,10 @@ export function writeListChild(writer: ByteWriter, child: ListChild): void {
   writePart(writer, child, bodySize(child))
 }
 
+export function writeMapChild(writer: ByteWriter, child: MapChild): void {
+  writePart(writer, child, childSize(child))
+}
+
 function writePart(writer: ByteWriter, child: ListChild | MapChild, size: number): void {
   if (child.kind !== KIND.stub && child.bytes <= TREE_CHILD_INLINE_BYTES_MAX) {
     assert(child.bytes > 0, 'a node is encoded after its children')
@@ -169,8 +173,7 @@ function writeMap(writer: ByteWriter, node: MapNode): void {
     writeSlot(writer, slots[i + 1])
   }
   for (let i = childrenFrom; i < slots.length; i++) {
-    const child = slots[i] as MapChild
-    writePart(writer, child, childSize(child))
+    writeMapChild(writer, slots[i] as MapChild)
   }
 }
 

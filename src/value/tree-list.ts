@@ -65,6 +65,23 @@ export function bodyEach(body: ListBody, visit: (slot: Slot) => void): void {
   else for (const child of body.slots) bodyEach(openBody(child), visit)
 }
 
+/** Which elements `splice(start, count)` means: as for an array, from the end where negative. */
+export function spliceRange(
+  size: number,
+  start: number | undefined,
+  count: number | undefined,
+): { start: number; count: number } {
+  const asked = integerOf(start)
+  const from = asked < 0 ? Math.max(size + asked, 0) : Math.min(asked, size)
+  return { start: from, count: Math.min(Math.max(integerOf(count), 0), size - from) }
+}
+
+/** As JavaScript reads an index: what is not a number is 0. */
+function integerOf(value: number | undefined): number {
+  const number = Math.trunc(Number(value))
+  return Number.isNaN(number) ? 0 : number
+}
+
 /** The nodes of one level that take the place of `node`; none where it is empty now. */
 function spliced(node: ListBody, start: number, end: number, slots: readonly Slot[]): ListChild[] {
   if (node.kind === KIND.leaf) {

@@ -46,17 +46,23 @@ function childAt(node: MapNode, bit: number): number {
   return childrenAt(node) + countBits(childBits(node) & (bit - 1))
 }
 
-/** The child at a place, loaded if need be, or undefined. */
-export function mapChild(node: MapNode, bit: number): MapNode | undefined {
-  if ((childBits(node) & bit) === 0) return undefined
-  return openMap(node.slots[childAt(node, bit)] as MapChild)
+/** The child at a place, or undefined. */
+export function mapChild(node: MapNode, bit: number): MapChild | undefined {
+  return (childBits(node) & bit) === 0 ? undefined : (node.slots[childAt(node, bit)] as MapChild)
 }
 
-/** The entry at a place, or undefined. */
-export function mapEntry(node: MapNode, bit: number): MapEntry | undefined {
-  if ((entryBits(node) & bit) === 0) return undefined
-  const at = entryAt(node, bit)
-  return { key: node.slots[at] as string, slot: node.slots[at + 1] }
+/** Every entry at a place: none, one, or those of the child. */
+export function mapEachAt(
+  node: MapNode,
+  bit: number,
+  visit: (key: string, slot: Slot) => void,
+): void {
+  const child = mapChild(node, bit)
+  if (child !== undefined) mapEach(openMap(child), visit)
+  else if ((entryBits(node) & bit) !== 0) {
+    const at = entryAt(node, bit)
+    visit(node.slots[at] as string, node.slots[at + 1])
+  }
 }
 
 /** What `key` holds. `keep`: the nodes loaded on the way stay in memory as long as the map does. */

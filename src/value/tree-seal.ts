@@ -4,7 +4,7 @@
  */
 import { type Hash, sha256 } from '../core/hash.js'
 import { ByteWriter } from './tree-bytes.js'
-import { writeListChild, writeNode, writeSlot } from './tree-encode.js'
+import { writeListChild, writeMapChild, writeNode, writeSlot } from './tree-encode.js'
 import { type PutObject, writeLong } from './tree-long.js'
 import { childrenAt } from './tree-map.js'
 import {
@@ -14,6 +14,7 @@ import {
   type ListBody,
   type ListChild,
   type ListNode,
+  type MapChild,
   type MapNode,
   type OpenNode,
   type RecordNode,
@@ -59,9 +60,14 @@ export function slotBytes(slot: Slot): string {
   return written((writer) => writeSlot(writer, slot))
 }
 
-/** The same for a list's node. */
-export function childBytes(child: ListChild): string {
+/** The same for a node inside a list. */
+export function listChildBytes(child: ListChild): string {
   return written((writer) => writeListChild(writer, child))
+}
+
+/** The same for a node inside a map. */
+export function mapChildBytes(child: MapChild): string {
+  return written((writer) => writeMapChild(writer, child))
 }
 
 function written(write: (writer: ByteWriter) => void): string {
@@ -119,7 +125,8 @@ class Sealer implements NodeFinisher {
   }
 
   root(root: Slot): Hash {
-    if (isNode(root) && root.kind !== KIND.box && root.hash !== undefined) return root.hash
+    const isObject = isNode(root) && root.kind !== KIND.box && root.kind !== KIND.stub
+    if (isObject && root.bytes > VALUE) return root.hash!
     const { whole } = this
     whole.at = 0
     writeSlot(whole, root)

@@ -177,7 +177,7 @@ describe('crash states', () => {
       {
         numRuns: numRuns * 5,
         examples: [
-          // A durable cut to more than certainly survived, and one above an earlier cut that may be lost.
+          // A durable cut above what certainly survives; one above an earlier cut that may be lost.
           ['A', [{ append: 'bc' }, { sync: 'fails' }, { cut: 2 }, { sync: 'works' }], 4096],
           [
             'ABC',

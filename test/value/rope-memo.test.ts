@@ -52,6 +52,18 @@ describe('a memo', () => {
     }
   })
 
+  it('changes no rope where members lie deeper than containers are told apart', () => {
+    const member = JSON.stringify(conversation(1))
+    const memo = new RopeMemo()
+    for (let count = 1; count < 40; count++) {
+      const deep = `${'['.repeat(90)}${`${member},`.repeat(count)}1${']'.repeat(90)}`
+      for (const text of [`[${deep},${deep},{"a":${deep}}]`, `${deep}\n${deep}\n`]) {
+        const body = Buffer.from(text)
+        expect(writeRope(body, () => {}, { memo })).toEqual(writeRope(body, () => {}))
+      }
+    }
+  })
+
   it('does not mind that bodies are overwritten afterwards', () => {
     const messages = conversation(30)
     const memo = new RopeMemo()

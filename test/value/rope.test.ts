@@ -181,16 +181,20 @@ describe('a rope from a stream', () => {
     const text = Buffer.concat(
       Array.from({ length: 110 }, () => noise.subarray(random() * 200_000)),
     )
-    const lines = Buffer.from(
-      `{"t":${JSON.stringify(text.toString().slice(0, 900_000))}}\n`.repeat(3),
-    )
-    for (const bytes of [text, lines]) {
+    expect(text.length).toBeGreaterThan(CHUNK_FINE_BYTES_MAX * 1.1)
+    const short = JSON.stringify(noise.toString().slice(0, 200_000))
+    const strings = Buffer.from(`[${JSON.stringify(text.toString())},${short}]`)
+    for (const bytes of [text, strings]) {
       const store = new RopeStore()
       const rope = streamed(bytes, [1_000_000, 65_536], store)
       expect(rope).toEqual(writeRope(bytes, store.put))
       expect(store.read(rope).equals(bytes)).toBe(true)
+      // Coarse chunks only there, and fine ones again in the next string.
+      const lengths = [...store.objects.values()].map(({ length }) => length)
+      expect(Math.max(...lengths)).toBeGreaterThan(65_536)
+      expect(Math.max(...lengths)).toBeLessThanOrEqual(4 * 65_536)
+      expect(store.adds(`{"other":${short}}`).objects).toBeLessThanOrEqual(bytes === text ? 99 : 1)
     }
-    expect(text.length).toBeGreaterThan(CHUNK_FINE_BYTES_MAX * 1.1)
   })
 
   it('needs a bounded window where every open container has loose members', () => {
