@@ -18,7 +18,7 @@ import {
 } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
 import type { StandingFrame } from './log-tail.js'
-import { storeValue } from './values.js'
+import { ValueWriter } from './values.js'
 
 /** One event on its way: its data was encoded at the call, so later changes of the caller's do not reach it. */
 export interface Draft {
@@ -41,10 +41,13 @@ export interface AppendPoint {
   readonly offset: number
 }
 
-interface Waiting {
+interface EncodedAppend {
   readonly text: string
   readonly objects: NewObjects
   readonly frames: readonly StandingFrame[]
+}
+
+interface Waiting extends EncodedAppend {
   readonly sync: boolean
   readonly resolve: (appended: readonly Appended[]) => void
   readonly reject: (error: unknown) => void
@@ -71,6 +74,7 @@ export class Appender {
   private offset: number
   /** Last seq known to be synced; everything that was there when the writer opened is. */
   private syncedSeq: number
+  private values = new ValueWriter()
   private queue: Waiting[] = []
   private flushing: Promise<void> | undefined
   private failure: unknown
@@ -99,16 +103,22 @@ export class Appender {
   ): Promise<readonly Appended[]> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     return new Promise((resolve, reject) => {
-      this.queue.push({ ...this.encode(drafts), sync, resolve, reject })
+      this.queue.push({ ...this.encoded(drafts), sync, resolve, reject })
       this.flushing ??= this.flush()
     })
   }
 
-  private encode(drafts: readonly Draft[]): {
-    text: string
-    objects: NewObjects
-    frames: StandingFrame[]
-  } {
+  private encoded(drafts: readonly Draft[]): EncodedAppend {
+    try {
+      return this.encode(drafts)
+    } catch (error) {
+      // Objects that were cut for it go nowhere, so no later value may count on them.
+      this.values = new ValueWriter()
+      throw error
+    }
+  }
+
+  private encode(drafts: readonly Draft[]): EncodedAppend {
     if (drafts.length > APPEND_FRAMES_MAX) {
       throw tooLarge(`one append of ${drafts.length} events`, `${APPEND_FRAMES_MAX} events`)
     }
@@ -118,7 +128,7 @@ export class Appender {
     let text = ''
     for (const [index, draft] of drafts.entries()) {
       const refs = draft.data.large.map((value) => {
-        const stored = storeValue(value)
+        const stored = this.values.store(value, draft.type)
         const bytes = stored.objects.reduce((sum, object) => sum + object.bytes.length, 0)
         const target = bytes >= DIRECT_PACK_BYTES_MIN ? objects.direct : objects.open
         for (const object of stored.objects) target.push(object)

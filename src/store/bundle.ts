@@ -5,14 +5,14 @@
  */
 import { createHash } from 'node:crypto'
 import { type Ref, refsOf } from '../core/body.js'
-import { sha256 } from '../core/hash.js'
-import type { StoredObject } from '../core/object.js'
+import type { Hash } from '../core/hash.js'
 import type { RunSummary } from '../fold/run-index.js'
 import { encodeObjectRecord } from '../value/object-record.js'
 import type { StoreContext } from './context.js'
 import { LogReader } from './log-reader.js'
 import { walkSpan } from './log-walk.js'
 import { RunView } from './run-view.js'
+import { valueObjects } from './values.js'
 
 export const BUNDLE_VERSION = 1
 
@@ -79,7 +79,7 @@ async function* pieces(context: StoreContext, ids: readonly string[]): AsyncGene
     })
   }
   yield line({ daglog: 'bundle', version: BUNDLE_VERSION, runs })
-  const sent = new Set<string>()
+  const sent = new Set<Hash>()
   for (const id of ids) {
     yield* objectSections(context, id, sent)
     yield* logSections(context, id)
@@ -101,22 +101,18 @@ async function* logSections(context: StoreContext, id: string): AsyncGenerator<B
 async function* objectSections(
   context: StoreContext,
   id: string,
-  sent: Set<string>,
+  sent: Set<Hash>,
 ): AsyncGenerator<Buffer> {
   for (const ref of await refsOfRun(context, id)) {
-    if (sent.has(ref.root)) continue
-    sent.add(ref.root)
-    const bytes = await context.backend.getObject(ref.root, id)
-    if (bytes === undefined) {
-      yield line({ section: 'missing', id, object: ref.root, bytes: 0 })
+    for await (const { hash, object } of valueObjects(context.backend, ref, id, sent)) {
+      if (object === undefined) yield line({ section: 'missing', id, object: hash, bytes: 0 })
+      else {
+        const record = encodeObjectRecord(object)
+        yield line({ section: 'object', id, bytes: record.length })
+        yield record
+      }
       yield NEWLINE
-      continue
     }
-    const object: StoredObject = { hash: sha256(bytes), kind: 'blob', bytes }
-    const record = encodeObjectRecord(object)
-    yield line({ section: 'object', id, bytes: record.length })
-    yield record
-    yield NEWLINE
   }
 }
 

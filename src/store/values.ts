@@ -3,29 +3,55 @@
  * The one place that knows how a payload's bytes become objects; frames only hold the ref.
  * @see docs/format.md#objects
  */
+import { createHash } from 'node:crypto'
 import type { Backend } from '../backend/backend.js'
 import type { LargeValue, Ref } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
-import { type Hash, sha256 } from '../core/hash.js'
+import type { Hash } from '../core/hash.js'
 import type { StoredObject } from '../core/object.js'
+import { RopeMemo, readRopeAsync, ropeChildren, writeRope } from '../value/rope.js'
 
 export interface StoredValue {
   readonly ref: Ref
-  /** Children before parents. */
+  /** Children before parents. Only the new ones, where the value begins like the one before it. */
   readonly objects: readonly StoredObject[]
 }
 
-/** The objects of a value, and the ref that finds it again. */
-export function storeValue(value: LargeValue): StoredValue {
-  const hash = sha256(value.bytes)
-  const ref: Ref = {
-    pointer: value.pointer,
-    sha256: hash,
-    root: hash,
-    size: value.bytes.length,
-    kind: value.kind,
+/** Places whose last value is remembered; an agent has few that grow. */
+const MEMOS_MAX = 8
+
+/**
+ * Cuts the values of one run. Remembers the last value at each place, so that one that grows is cut
+ * only where it is new. Its objects must all go to that run; after a failed write, start anew.
+ */
+export class ValueWriter {
+  private readonly memos = new Map<string, RopeMemo>()
+
+  /** @param place What the value belongs to, such as its event's type: values at one place are alike. */
+  store(value: LargeValue, place: string): StoredValue {
+    const objects: StoredObject[] = []
+    const { sha256, root, size } = writeRope(
+      value.bytes,
+      // What is handed out is only good during the call, unless it is a part of the value itself.
+      (object) => objects.push({ ...object, bytes: owned(object.bytes, value.bytes) }),
+      { memo: this.memo(`${place} ${value.pointer}`) },
+    )
+    return { ref: { pointer: value.pointer, sha256, root, size, kind: value.kind }, objects }
   }
-  return { ref, objects: [{ hash, kind: 'blob', bytes: value.bytes }] }
+
+  private memo(place: string): RopeMemo {
+    const memo = this.memos.get(place) ?? new RopeMemo()
+    this.memos.delete(place)
+    this.memos.set(place, memo)
+    const oldest = this.memos.keys().next().value
+    if (this.memos.size > MEMOS_MAX && oldest !== undefined) this.memos.delete(oldest)
+    return memo
+  }
+}
+
+/** A value is over the inline limit, so its memory is its own and never a slice of Node's shared pool. */
+function owned(bytes: Uint8Array, value: Uint8Array): Uint8Array {
+  return bytes.buffer === value.buffer ? bytes : Buffer.from(bytes)
 }
 
 /** Who asks for a value, for the message when it is gone. */
@@ -35,31 +61,99 @@ export interface Referrer {
 }
 
 /**
- * The exact bytes of a value, checked against the hash in its ref.
+ * The exact bytes of a value in order, each object checked against its name, the whole against the
+ * hash in its ref: what was yielded counts only once the end is reached.
  * @throws OBJECT_MISSING, OBJECT_CORRUPT naming the object and who refers to it.
  */
-export async function loadValue(backend: Backend, ref: Ref, by: Referrer): Promise<Uint8Array> {
-  const bytes = await backend.getObject(ref.root, by.run)
-  const where = `run ${by.run}, seq ${by.seq}, ${ref.pointer || 'the whole of data'}`
-  if (bytes === undefined) {
-    throw new DaglogError(
-      'OBJECT_MISSING',
-      `object ${ref.root} is not in the store; ${where} refers to it. Try: a backup, or \`daglog import\` of a bundle that holds it`,
-      { ...by, pointer: ref.pointer, object: ref.root },
-    )
+export async function* readValue(
+  backend: Backend,
+  ref: Ref,
+  by: Referrer,
+): AsyncGenerator<Uint8Array> {
+  const hashing = createHash('sha256')
+  const load = async (hash: Hash): Promise<Uint8Array> => {
+    const bytes = await backend.getObject(hash, by.run)
+    if (bytes === undefined) throw missing(hash, ref, by)
+    return bytes
   }
-  const found = sha256(bytes)
-  if (found !== ref.sha256 || bytes.length !== ref.size) {
-    throw new DaglogError(
-      'OBJECT_CORRUPT',
-      `object ${ref.root} does not hold the bytes that ${where} refers to; try: a backup`,
-      { ...by, pointer: ref.pointer, object: ref.root, expected: ref.sha256, found },
-    )
+  for await (const bytes of readRopeAsync(ref.root, rootKind(ref), load, { size: ref.size })) {
+    hashing.update(bytes)
+    yield bytes
   }
-  return bytes
+  const found = hashing.digest('hex')
+  if (found === ref.sha256) return
+  throw new DaglogError(
+    'OBJECT_CORRUPT',
+    `object ${ref.root} does not hold the bytes that ${where(ref, by)} refers to; try: a backup`,
+    { ...by, pointer: ref.pointer, object: ref.root, expected: ref.sha256, found },
+  )
 }
 
-/** Whether everything that a ref needs is in the store. Hashes are not recomputed. */
+/** The same as one buffer. */
+export async function loadValue(backend: Backend, ref: Ref, by: Referrer): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  try {
+    for await (const bytes of readValue(backend, ref, by)) parts.push(bytes)
+  } catch (error) {
+    if (!(error instanceof DaglogError) || error.data.seq !== undefined) throw error
+    // A rope or a pack knows its object, but not who needs it.
+    const data = { ...error.data, ...by, pointer: ref.pointer, object: ref.root }
+    throw new DaglogError(error.code, `${where(ref, by)}: ${error.message}`, data, { cause: error })
+  }
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts)
+}
+
+/** A root is a blob exactly where it has the name of the whole. */
+function rootKind(ref: Ref): 'blob' | 'rope' {
+  return ref.root === ref.sha256 ? 'blob' : 'rope'
+}
+
+function where(ref: Ref, by: Referrer): string {
+  return `run ${by.run}, seq ${by.seq}, ${ref.pointer || 'the whole of data'}`
+}
+
+function missing(hash: Hash, ref: Ref, by: Referrer): DaglogError {
+  return new DaglogError(
+    'OBJECT_MISSING',
+    `object ${hash} is not in the store; ${where(ref, by)} refers to it. Try: a backup, or \`daglog import\` of a bundle that holds it`,
+    { ...by, pointer: ref.pointer, object: hash },
+  )
+}
+
+/**
+ * Whether the root of a value is in the store. Children are written before their parents, and a torn
+ * file of objects ends at its first bad one: where a root is, what it needs is.
+ */
 export async function hasValue(backend: Backend, ref: Ref, run: string): Promise<boolean> {
-  return backend.hasObject(ref.root as Hash, run)
+  return backend.hasObject(ref.root, run)
+}
+
+/** Every object of a value, children before parents, each once; `undefined` bytes where one is missing. */
+export async function* valueObjects(
+  backend: Backend,
+  ref: Ref,
+  run: string,
+  seen: Set<Hash>,
+): AsyncGenerator<{ readonly hash: Hash; readonly object: StoredObject | undefined }> {
+  const open: { hash: Hash; kind: 'blob' | 'rope'; bytes?: Uint8Array }[] = [
+    { hash: ref.root, kind: rootKind(ref) },
+  ]
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    if (top.bytes === undefined) {
+      const bytes = seen.has(top.hash) ? undefined : await backend.getObject(top.hash, run)
+      if (bytes === undefined) {
+        open.pop()
+        if (!seen.has(top.hash)) yield { hash: top.hash, object: undefined }
+        seen.add(top.hash)
+        continue
+      }
+      top.bytes = bytes
+      if (top.kind === 'rope') for (const child of ropeChildren(bytes)) open.push(child)
+      continue
+    }
+    open.pop()
+    if (seen.has(top.hash)) continue
+    seen.add(top.hash)
+    yield { hash: top.hash, object: { hash: top.hash, kind: top.kind, bytes: top.bytes } }
+  }
 }

@@ -28,7 +28,7 @@ export class Cutter {
     // The shift moves an item out of the 32 bits once seven more have come.
     this.#roll = this.level === 0 ? ((this.#roll << CUT_BITS) + hash) | 0 : hash
     this.#count += 1
-    const found = this.#roll >>> (32 - CUT_BITS) === 0 && this.#count >= TREE_CUT_ITEMS_MIN
+    const found = this.#roll >>> (32 - (this.#count < 8 ? 6 : 3)) === 0 && this.#count >= TREE_CUT_ITEMS_MIN
     if (!found && this.#count < TREE_CUT_ITEMS_MAX) return false
     this.#roll = 0
     this.#count = 0

@@ -5,7 +5,15 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { CHUNK_FINE_BYTES_MAX } from '../../src/value/chunk.js'
 import { RopeWriter, writeRope } from '../../src/value/rope.js'
-import { checkedRope, hashOf, RopeStore, randomFrom, sample, textOf } from './rope-samples.js'
+import {
+  checkedRope,
+  conversation,
+  hashOf,
+  RopeStore,
+  randomFrom,
+  sample,
+  textOf,
+} from './rope-samples.js'
 
 const LONG = process.env.DAGLOG_LONG !== undefined
 const FIXTURES = join(import.meta.dirname, '../../../shared/fixtures')
@@ -195,6 +203,21 @@ describe('a rope from a stream', () => {
       expect(Math.max(...lengths)).toBeLessThanOrEqual(4 * 65_536)
       expect(store.adds(`{"other":${short}}`).objects).toBeLessThanOrEqual(bytes === text ? 99 : 1)
     }
+  })
+
+  it('is the rope of the whole wherever the window moves on', () => {
+    const random = randomFrom(8)
+    const makers = [
+      () => String(Math.floor(random() * 100)),
+      () => '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0',
+      () => JSON.stringify(textOf(random, random() * 60)),
+      () => JSON.stringify(textOf(random, 500 + random() * 900)),
+      () => JSON.stringify(conversation(1, Math.floor(random() * 1e6))),
+    ]
+    const members = Array.from({ length: 3000 }, () => makers[Math.floor(random() * 5)]!())
+    const bytes = Buffer.from(`[${members.join(',')},{"deep":[${members.slice(9).join(',')}]}]`)
+    const whole = writeRope(bytes, () => {})
+    for (const size of [50_000, 99_991, 250_000]) expect(streamed(bytes, [size])).toEqual(whole)
   })
 
   it('needs a bounded window where every open container has loose members', () => {
