@@ -21,12 +21,20 @@ export class FsOpenObjects {
   private scannedBytes = 0
   private file: DiskFile | undefined
   private failure: unknown
+  private turn: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly disk: Disk,
     private readonly path: string,
     private readonly dir: string,
   ) {}
+
+  /** One at a time: what is appended while the file is sealed away would be lost with it. */
+  async exclusive<R>(use: () => Promise<R>): Promise<R> {
+    const mine = this.turn.then(use)
+    this.turn = mine.catch(() => undefined)
+    return mine
+  }
 
   /** Length of the file, in bytes; 0 where there is none. */
   bytes(): number {

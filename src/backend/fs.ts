@@ -213,12 +213,14 @@ class FsBackend implements Backend {
     { direct }: { readonly direct: boolean },
   ): Promise<void> {
     const open = this.objectsOf(run)
-    const fresh = objects.filter(({ hash }) => !open.has(hash) && !this.packs.has(hash))
-    if (fresh.length === 0) return
+    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.has(hash)
     try {
-      if (direct) await this.packs.add(fresh)
-      else
-        await open.put(fresh, (atByte, bytes) => this.saveTorn({ run }, `objects.${atByte}`, bytes))
+      if (direct) await this.packs.add(objects.filter(isNew))
+      else {
+        const keepTorn = (atByte: number, bytes: Buffer): void =>
+          this.saveTorn({ run }, `objects.${atByte}`, bytes)
+        await open.exclusive(() => open.put(objects.filter(isNew), keepTorn))
+      }
     } catch (cause) {
       throw this.failed('WRITE_FAILED', cause)
     }
@@ -238,11 +240,13 @@ class FsBackend implements Backend {
 
   async sealObjects(run: string): Promise<void> {
     const open = this.objectsOf(run)
-    if (open.bytes() === 0) return
     try {
-      // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
-      await this.packs.add(open.objects())
-      open.remove()
+      await open.exclusive(async () => {
+        if (open.bytes() === 0) return
+        // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
+        await this.packs.add(open.objects())
+        open.remove()
+      })
     } catch (cause) {
       throw this.failed('WRITE_FAILED', cause)
     }

@@ -3,7 +3,7 @@
  * language, that did the work itself.
  * It gets the same id and the same identity as one that `run.step` ran at the top of the run.
  */
-import { encodeData } from '../core/body.js'
+import { encodeData, joinData } from '../core/body.js'
 import { stepKey, valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
 import type { ErrorData } from '../core/event.js'
@@ -35,9 +35,9 @@ export interface RecordedStep {
  */
 export async function recordStep(run: Run, step: FinishedStep): Promise<RecordedStep> {
   const { name, input, output, error, deps = [] } = step
-  // As in `run.step`: what is recorded is what was given, whatever the caller changes meanwhile.
+  // Taken now: the caller may change what it gave while we wait for the lock.
   const inputDigest = valueDigest(input)
-  const given = { ...(input === undefined ? {} : { input }) }
+  const given = encodeData(input === undefined ? {} : { input })
   const outcome = encodeData({
     ...(output === undefined ? {} : { output }),
     ...(error === undefined ? {} : { error }),
@@ -47,5 +47,31 @@ export async function recordStep(run: Run, step: FinishedStep): Promise<Recorded
   const keyOf = (occurrence: number): string =>
     stepKey({ parentKey: '', name, inputDigest, occurrence })
   const key = keyOf(run.nextOccurrence(keyOf(0), keyOf))
+  const begin = encodeData({ id, key, name, ...(deps.length === 0 ? {} : { deps }) })
+  const finish = encodeData({ id, status: error === undefined ? 'ok' : 'error' })
+  const [, end] = await run.appendEncoded([
+    { type: 'step/start', data: joinData(begin, given) },
+    { type: 'step/end', data: joinData(finish, outcome) },
+  ])
   return { id, key, end: end as Appended }
+}
+
+/** The last step is found by index, which is what most chains of steps need; others by reading. */
+async function checkDeps(run: Run, deps: readonly string[]): Promise<void> {
+  const missing = new Set(deps)
+  if (missing.size === 0) return
+  const last = await run.last('step/start')
+  if (last !== undefined) missing.delete(last.data.id)
+  if (missing.size === 0) return
+  for await (const { data } of run.events({ types: ['step/start'], refs: true })) {
+    // A gap is given whatever types were asked for; it names no step.
+    missing.delete(data?.id)
+    if (missing.size === 0) return
+  }
+  const ids = [...missing]
+  throw new DaglogError(
+    'EVENT_INVALID',
+    `run ${run.id} has no step ${ids.join(', ')} to depend on; try: daglog show ${run.id}`,
+    { run: run.id, steps: ids },
+  )
 }

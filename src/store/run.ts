@@ -70,6 +70,9 @@ export class Run extends RunView {
   private notedSeq = -1
   private notedBytes = 0
   private noting: Promise<void> = Promise.resolve()
+  private sealing: Promise<void> = Promise.resolve()
+  /** Bytes of values since the open objects were last looked at. */
+  private valueBytes = 0
   private idleTimer: NodeJS.Timeout | undefined
   private issuedSteps = 0
   private readonly closeListeners: (() => void)[] = []
@@ -125,6 +128,7 @@ export class Run extends RunView {
     const log = this.held ?? (await this.opened())
     this.touch()
     const appended = await log.appender.append(drafts, { sync })
+    this.sealIfLarge(events)
     if (
       events.some(({ type }) => type === 'turn/end') ||
       this.bytes(log) - this.notedBytes > HEAD_EVERY_BYTES
@@ -132,6 +136,29 @@ export class Run extends RunView {
       this.noteSoon()
     }
     return appended.map(({ seq, hash }) => ({ seq, hash }))
+  }
+
+  /** Seal the open objects once there are many, without making the caller wait. */
+  private sealIfLarge(events: readonly EncodedEvent[]): void {
+    for (const { data } of events)
+      for (const { bytes } of data.large) this.valueBytes += bytes.length
+    if (this.valueBytes < OPEN_OBJECTS_BYTES_MAX) return
+    this.valueBytes = 0
+    this.sealing = this.sealing.then(() => this.sealLarge())
+  }
+
+  private async sealLarge(): Promise<void> {
+    const { backend, notices } = this.context
+    try {
+      if ((await backend.objectBytes(this.id)) < OPEN_OBJECTS_BYTES_MAX) return
+      await backend.sealObjects(this.id)
+    } catch (error) {
+      notices.report(
+        'objects',
+        `the objects of run ${this.id} could not be sealed; they are safe where they are`,
+        error,
+      )
+    }
   }
 
   private encode(type: string, data: unknown): EncodedEvent {
@@ -226,6 +253,7 @@ export class Run extends RunView {
     this.opening = undefined
     try {
       await log.appender.idle()
+      await this.sealing
       await this.noting
       if (!log.appender.failed) await this.leave(log)
     } finally {
@@ -240,9 +268,7 @@ export class Run extends RunView {
       await this.note(head)
       await this.context.snapshots.write(snapshotKey(this.id), head, this.index)
     }
-    if ((await this.context.backend.objectBytes(this.id)) >= OPEN_OBJECTS_BYTES_MAX) {
-      await this.context.backend.sealObjects(this.id)
-    }
+    await this.sealLarge()
   }
 
   private opened(): Promise<OpenedLog> {
