@@ -10,6 +10,7 @@ import { type Tree, TreeStore, treeFrom } from '../src/value/tree.js'
 const KEYS = 10_000
 const VERSIONS = 1_000
 const LIST_ITEMS = 100_000
+const EDITS = 2_000
 /** What a pack adds to each object: length, check sum, hash, kind. */
 const PACK_HEADER_BYTES = 41
 
@@ -28,9 +29,11 @@ export async function benchState(): Promise<void> {
   print(`List of ${LIST_ITEMS} objects, one edit and one commit each`, benchLists(immutable))
 }
 
+type Entries = readonly (readonly [string, string])[]
+
 /** A map under test. */
 interface MapKit<M> {
-  make(entries: readonly (readonly [string, string])[]): M
+  make(entries: Entries): M
   get(map: M, key: string): unknown
   set(map: M, key: string, value: string): M
   /** How many versions; fewer where one costs hundreds of kilobytes. */
@@ -39,22 +42,23 @@ interface MapKit<M> {
 
 function benchMap<M>(name: string, kit: MapKit<M>): Row {
   const entries = entriesOf(KEYS)
+  // Code and caches come first, so that they are not counted.
+  warmUp(kit, entries)
   const heapBefore = heapBytes()
   const base = kit.make(entries)
   const heapBase = heapBytes()
   const kept: M[] = []
   let map = base
   for (let i = 0; i < kit.versions; i++) {
-    map = kit.set(map, keyOf((i * 7919) % KEYS), valueOf(i, 1))
+    map = kit.set(map, keyOf((i * 7919) % KEYS), textOf(i, 1))
     kept.push(map)
   }
   const heapKept = heapBytes()
-  // Each measured by itself, as a version kept for the heap slows the collector down.
-  const gets = Math.max(20_000, kit.versions)
-  const get = microseconds(gets, (i) => kit.get(map, keyOf((i * 31) % KEYS)))
+  if (kit.get(kept[0]!, keyOf(0)) === undefined) throw new Error('a version was lost')
+  const get = microseconds(100 * kit.versions, (i) => kit.get(map, keyOf((i * 31) % KEYS)))
   let next = map
-  const set = microseconds(kit.versions, (i) => {
-    next = kit.set(next, keyOf((i * 31) % KEYS), valueOf(i, 2))
+  const set = microseconds(20 * kit.versions, (i) => {
+    next = kit.set(next, keyOf((i * 31) % KEYS), textOf(i, 2))
   })
   return {
     library: name,
@@ -63,6 +67,12 @@ function benchMap<M>(name: string, kit: MapKit<M>): Row {
     'base MB': ((heapBase - heapBefore) / 1e6).toFixed(2),
     'heap B/version': ((heapKept - heapBase) / kept.length).toFixed(0),
   }
+}
+
+/** A function of its own, so that nothing of it is alive in the caller's frame. */
+function warmUp<M>(kit: MapKit<M>, entries: Entries): void {
+  let map = kit.make(entries)
+  for (let i = 0; i < kit.versions; i++) map = kit.set(map, keyOf(i), textOf(i, 9))
 }
 
 function treeMap(): MapKit<Tree> {
@@ -109,7 +119,7 @@ type PlainMap = Record<string, unknown>
 
 function immerMap(immer: ImmerModule): MapKit<PlainMap> {
   return {
-    versions: 50,
+    versions: 20,
     make: (entries) => Object.fromEntries(entries),
     get: (map, key) => map[key],
     set: (map, key, value) =>
@@ -121,7 +131,7 @@ function immerMap(immer: ImmerModule): MapKit<PlainMap> {
 
 function spreadMap(): MapKit<PlainMap> {
   return {
-    versions: 50,
+    versions: 20,
     make: (entries) => Object.fromEntries(entries),
     get: (map, key) => map[key],
     set: (map, key, value) => ({ ...map, [key]: value }),
@@ -130,18 +140,16 @@ function spreadMap(): MapKit<PlainMap> {
 
 function benchCommit(keys: number): Row {
   const counted = new CountingStore()
-  let tree = treeFrom(Object.fromEntries(entriesOf(keys)))
-  tree.commit(counted.store)
+  const base = treeFrom(Object.fromEntries(entriesOf(keys)))
+  base.commit(counted.store)
+  commitVersions(base, counted, 5)
   const heapBase = heapBytes()
-  const kept: Tree[] = []
-  for (let i = 0; i < VERSIONS; i++) {
-    tree = tree.set([keyOf((i * 7919) % keys)], valueOf(i, 3))
-    tree.commit(counted.store)
-    kept.push(tree)
-  }
+  const kept = commitVersions(base, counted, 6)
   const heap = (heapBytes() - heapBase) / kept.length
+  const last = kept.at(-1)!
+  const change = (_: unknown, i: number) => last.set([keyOf((i * 31) % keys)], textOf(i, 4))
+  const changed = Array.from({ length: 5 * VERSIONS }, change)
   counted.reset()
-  const changed = kept.map((_, i) => tree.set([keyOf((i * 31) % keys)], valueOf(i, 4)))
   const commit = microseconds(changed.length, (i) => changed[i]!.commit(counted.store))
   return {
     'commit us': commit.toFixed(1),
@@ -151,8 +159,19 @@ function benchCommit(keys: number): Row {
   }
 }
 
+/** Each version with one key changed since the one before, and committed. */
+function commitVersions(base: Tree, counted: CountingStore, round: number): Tree[] {
+  const kept: Tree[] = []
+  for (let i = 0; i < VERSIONS; i++) {
+    const tree = (kept.at(-1) ?? base).set([keyOf((i * 7919) % KEYS)], textOf(i, round))
+    tree.commit(counted.store)
+    kept.push(tree)
+  }
+  return kept
+}
+
 function benchLists(immutable: ImmutableModule | undefined): Row[] {
-  const items = Array.from({ length: LIST_ITEMS }, (_, i) => ({ id: i, text: valueOf(i, 0) }))
+  const items = Array.from({ length: LIST_ITEMS }, (_, i) => ({ id: i, text: textOf(i, 0) }))
   const counted = new CountingStore()
   const base = treeFrom({ list: items })
   base.commit(counted.store)
@@ -167,16 +186,16 @@ function benchLists(immutable: ImmutableModule | undefined): Row[] {
   ]
   return edits.map(([name, edit, peerEdit]) => {
     const trees: Tree[] = []
-    const time = microseconds(200, (i) => trees.push(edit(i)))
+    const time = microseconds(EDITS, (i) => trees.push(edit(i)))
     counted.reset()
-    const commit = microseconds(200, (i) => trees[i]!.commit(counted.store))
-    const other = peerEdit && immutable ? microseconds(200, peerEdit).toFixed(2) : ''
+    const commit = microseconds(EDITS, (i) => trees[i]!.commit(counted.store))
+    const other = peerEdit && immutable ? microseconds(EDITS, peerEdit).toFixed(2) : ''
     return {
       edit: name,
       'edit us': time.toFixed(2),
       'commit us': commit.toFixed(1),
-      objects: (counted.objects / 200).toFixed(2),
-      bytes: (counted.bytes / 200).toFixed(0),
+      objects: (counted.objects / EDITS).toFixed(2),
+      bytes: (counted.bytes / EDITS).toFixed(0),
       'immutable us': other,
     }
   })
@@ -206,28 +225,32 @@ function keyOf(i: number): string {
 const keyNames = Array.from({ length: KEYS }, (_, i) => `key-${i}`)
 
 /** A text of 100 bytes. */
-function valueOf(i: number, round: number): string {
+function textOf(i: number, round: number): string {
   return `${round}:${i}:`.padEnd(100, 'abcdefghij')
 }
 
 function entriesOf(count: number): [string, string][] {
-  return Array.from({ length: count }, (_, i) => [keyOf(i), valueOf(i, 0)])
+  return Array.from({ length: count }, (_, i) => [keyOf(i), textOf(i, 0)])
 }
 
-/** The mean of one call, the first ones not counted. */
+/** The mean of one call in the fastest of five rounds: others use the machine too. */
 function microseconds(count: number, run: (i: number) => unknown): number {
-  const warm = Math.floor(count / 5)
-  for (let i = 0; i < warm; i++) run(i)
-  const start = performance.now()
-  for (let i = warm; i < count; i++) run(i)
-  return ((performance.now() - start) * 1000) / (count - warm)
+  const rounds = 5
+  const perRound = Math.floor(count / rounds)
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now()
+    for (let i = 0; i < perRound; i++) run(round * perRound + i)
+    best = Math.min(best, ((performance.now() - start) * 1000) / perRound)
+  }
+  return best
 }
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  collect()
+  for (let i = 0; i < 3; i++) collect()
   return process.memoryUsage().heapUsed
 }
 

@@ -5,7 +5,7 @@
  */
 import { styleText } from 'node:util'
 import { DaglogError } from '../core/errors.js'
-import { plain, plainJson } from './plain.js'
+import { printable } from '../value/preview.js'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -145,8 +145,8 @@ export class Output {
     const colored = this.colored(stream)
     let text = ''
     for (const piece of pieces) {
-      if (typeof piece === 'string') text += plain(piece)
-      else text += colored ? styleText(piece[0], plain(piece[1]), NO_CHECK) : plain(piece[1])
+      if (typeof piece === 'string') text += printable(piece)
+      else text += colored ? styleText(piece[0], printable(piece[1]), NO_CHECK) : printable(piece[1])
     }
     return text
   }
@@ -158,6 +158,17 @@ export class Output {
     if (forced !== undefined) return forced !== '0' && forced !== 'false'
     return stream.isTTY === true && env.TERM !== 'dumb'
   }
+}
+
+/**
+ * Characters that JSON lets stand and that a terminal obeys: C1 controls, separators of lines, and those
+ * that turn the direction of writing.
+ */
+const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+/** The same JSON value in characters that a terminal only shows. */
+function plainJson(json: string): string {
+  return json.replace(OBEYED, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** We have decided already; newer versions of Node would ask again. */

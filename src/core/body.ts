@@ -8,7 +8,7 @@ import { applyTags } from './decode.js'
 import { encodeValue, type Tagging } from './encode.js'
 import { DaglogError } from './errors.js'
 import type { Hash } from './hash.js'
-import { BODY_DATA_BYTES_MAX, VALUE_INLINE_BYTES_MAX } from './limits.js'
+import { BODY_DATA_BYTES_MAX, VALUE_HOIST_BYTES_MIN, VALUE_INLINE_BYTES_MAX } from './limits.js'
 import { pointerStep, replaceAt } from './pointer.js'
 
 /** How the exact bytes of a value out of line are read: JSON text, UTF-8 text, or as they are. */
@@ -40,21 +40,19 @@ export interface EncodedData {
 
 /**
  * Encode the data of an event. A member of `data` (or the whole of it, where it is no object) longer
- * than `VALUE_INLINE_BYTES_MAX` goes out of line.
+ * than `VALUE_INLINE_BYTES_MAX` goes out of line; so does a string or byte array inside it that is
+ * longer than `VALUE_HOIST_BYTES_MIN`, by itself.
  * @throws VALUE_UNSUPPORTED
  */
 export function encodeData(data: unknown): EncodedData {
-  const whole = largeScalar(data, '')
-  if (whole !== undefined) return { inline: 'null', large: [whole], tags: [] }
   if (!isPlainObject(data)) return encodeWhole(data)
   const members = encodeMembers(data)
   return byteLength(members.inline) > BODY_DATA_BYTES_MAX ? encodeWhole(data) : members
 }
 
 function encodeWhole(data: unknown): EncodedData {
-  const { text, tags } = encodeValue(data)
-  if (!isLargeText(text)) return { inline: text, large: [], tags }
-  return { inline: 'null', large: [{ pointer: '', kind: 'json', bytes: Buffer.from(text) }], tags }
+  const { text, tags, large } = encodeAt(data, '')
+  return { inline: text, large, tags }
 }
 
 function encodeMembers(data: Record<string, unknown>): EncodedData {
@@ -62,22 +60,39 @@ function encodeMembers(data: Record<string, unknown>): EncodedData {
   const tags: Tagging[] = []
   let inline = ''
   for (const key of Object.keys(data)) {
-    const pointer = pointerStep(key)
-    const value = data[key]
-    let text = 'null'
-    const scalar = largeScalar(value, pointer)
-    if (scalar !== undefined) {
-      large.push(scalar)
-    } else {
-      const encoded = encodeValue(value, pointer)
-      if (isLargeText(encoded.text))
-        large.push({ pointer, kind: 'json', bytes: Buffer.from(encoded.text) })
-      else text = encoded.text
-      for (const tag of encoded.tags) tags.push(tag)
-    }
-    inline += `${inline === '' ? '{' : ','}${JSON.stringify(key)}:${text}`
+    const encoded = encodeAt(data[key], pointerStep(key))
+    for (const value of encoded.large) large.push(value)
+    for (const tag of encoded.tags) tags.push(tag)
+    inline += `${inline === '' ? '{' : ','}${JSON.stringify(key)}:${encoded.text}`
   }
   return { inline: inline === '' ? '{}' : `${inline}}`, large, tags }
+}
+
+/**
+ * One value: inline, or out of line as a whole; very long strings and bytes inside it by themselves, so
+ * that a page is the same object whether it is the output of one step or a member of another's input.
+ */
+function encodeAt(
+  value: unknown,
+  pointer: string,
+): { text: string; tags: readonly Tagging[]; large: LargeValue[] } {
+  const scalar = largeScalar(value, pointer, VALUE_INLINE_BYTES_MAX + 1)
+  if (scalar !== undefined) return { text: 'null', tags: [], large: [scalar] }
+  const inner: LargeValue[] = []
+  const { text, tags } = encodeValue(value, pointer, {
+    hoist: (at, candidate) => {
+      const taken = largeScalar(candidate, at, VALUE_HOIST_BYTES_MIN)
+      if (taken !== undefined) inner.push(taken)
+      return taken !== undefined
+    },
+  })
+  if (!isLargeText(text)) return { text, tags, large: inner }
+  // What is put back first must be the outer one.
+  return {
+    text: 'null',
+    tags,
+    large: [{ pointer, kind: 'json', bytes: Buffer.from(text) }, ...inner],
+  }
 }
 
 /** The members of two encoded objects as one; they must have no key in common. */
@@ -92,13 +107,13 @@ export function joinData(left: EncodedData, right: EncodedData): EncodedData {
   }
 }
 
-/** A long string or byte array goes out of line as its own bytes, not as JSON. */
-function largeScalar(value: unknown, pointer: string): LargeValue | undefined {
+/** A string or byte array of at least `bytesMin` goes out of line as its own bytes, not as JSON. */
+function largeScalar(value: unknown, pointer: string, bytesMin: number): LargeValue | undefined {
   if (typeof value === 'string') {
-    if (!isLargeText(value) || !value.isWellFormed()) return undefined
-    return { pointer, kind: 'text', bytes: Buffer.from(value) }
+    if (value.length * 3 < bytesMin || Buffer.byteLength(value) < bytesMin) return undefined
+    return value.isWellFormed() ? { pointer, kind: 'text', bytes: Buffer.from(value) } : undefined
   }
-  if (value instanceof Uint8Array && value.byteLength > VALUE_INLINE_BYTES_MAX) {
+  if (value instanceof Uint8Array && value.byteLength >= bytesMin) {
     return { pointer, kind: 'bytes', bytes: Buffer.from(value) }
   }
   return undefined

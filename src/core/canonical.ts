@@ -9,7 +9,7 @@ import { type Hash, sha256 } from './hash.js'
 
 /** @throws VALUE_UNSUPPORTED */
 export function valueDigest(value: unknown): Hash {
-  const { text, tags } = encodeValue(value, '', 'sorted')
+  const { text, tags } = encodeValue(value, '', { order: 'sorted' })
   return sha256(Buffer.from(tags.length === 0 ? text : `${text}\n${JSON.stringify(tags)}`))
 }
 

@@ -5,6 +5,7 @@
  * @see docs/format.md#values
  */
 import { DaglogError } from './errors.js'
+import { VALUE_HOIST_BYTES_MIN } from './limits.js'
 import { pointerStep } from './pointer.js'
 
 /** What stands at a tagged pointer in the JSON text, and what it means. */
@@ -28,7 +29,7 @@ export interface EncodedValue {
   readonly tags: readonly Tagging[]
 }
 
-/** Containers deeper than this are checked for cycles; a cycle always gets here. */
+/** From this depth on, containers at depths that are powers of two are checked for cycles; a cycle gets to all of them. */
 const CYCLE_CHECK_DEPTH = 64
 
 interface Open {
@@ -42,17 +43,31 @@ interface Open {
 /** How members of objects are ordered: as they are, or by UTF-16 units (RFC 8785). */
 export type KeyOrder = 'insertion' | 'sorted'
 
+/** Takes a very long string or byte array out of the text, which then has `null` in its place. */
+export type Hoist = (pointer: string, value: string | Uint8Array) => boolean
+
+export interface EncodeOptions {
+  readonly order?: KeyOrder
+  /** Asked about each string and byte array; true where it was taken. */
+  readonly hoist?: Hoist
+}
+
 /**
  * Encode `value`; `at` is the pointer of its place, used in tags and errors.
  * @throws VALUE_UNSUPPORTED naming the pointer of what cannot be kept.
  */
-export function encodeValue(value: unknown, at = '', order: KeyOrder = 'insertion'): EncodedValue {
+export function encodeValue(
+  value: unknown,
+  at = '',
+  { order = 'insertion', hoist }: EncodeOptions = {},
+): EncodedValue {
   const tags: Tagging[] = []
   const stack: Open[] = []
   let text = ''
   let current: unknown = value
   for (;;) {
-    const scalar = scalarText(current, tags, stack, at)
+    const taken = hoist !== undefined && isHoistable(current) && hoist(pathOf(stack, at), current)
+    const scalar = taken ? 'null' : scalarText(current, tags, stack, at)
     if (scalar === undefined) {
       const open = openContainer(current as object, stack, at, order)
       text += open.keys === undefined ? '[' : '{'
@@ -80,6 +95,12 @@ export function encodeValue(value: unknown, at = '', order: KeyOrder = 'insertio
       stack.pop()
     }
   }
+}
+
+/** Cheap to say no: only what may be long enough gets a pointer. */
+function isHoistable(value: unknown): value is string | Uint8Array {
+  if (typeof value === 'string') return value.length * 3 >= VALUE_HOIST_BYTES_MIN
+  return value instanceof Uint8Array && value.byteLength >= VALUE_HOIST_BYTES_MIN
 }
 
 /** The text of anything that is no plain container, or undefined for a container. */
@@ -131,7 +152,8 @@ function scalarText(
 }
 
 function openContainer(container: object, stack: Open[], at: string, order: KeyOrder): Open {
-  if (stack.length >= CYCLE_CHECK_DEPTH) refuseCycle(container, stack, at)
+  const depth = stack.length
+  if (depth >= CYCLE_CHECK_DEPTH && (depth & (depth - 1)) === 0) refuseCycle(container, stack, at)
   if (
     Object.getOwnPropertySymbols(container).some((s) =>
       Object.prototype.propertyIsEnumerable.call(container, s),

@@ -6,6 +6,9 @@
 /** Largest encoded value kept inside an event, in bytes; larger ones go out of line as objects. */
 export const VALUE_INLINE_BYTES_MAX = 4096
 
+/** A string or byte array this long goes out of line by itself wherever in the data it is, in bytes. */
+export const VALUE_HOIST_BYTES_MIN = 64 * 1024
+
 /** Largest frame, in bytes, its newline included. Values over the inline limit do not count. */
 export const FRAME_BYTES_MAX = 16 * 1024 * 1024
 

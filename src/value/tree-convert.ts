@@ -44,12 +44,28 @@ export interface ConvertOptions {
 
 /** The slot for a plain value. Throws VALUE_UNSUPPORTED, naming the place in it. */
 export function slotOf(value: unknown, options: Omit<ConvertOptions, 'room'> = {}): Slot {
-  return new Converter(options).run(value) as Slot
+  return slotOrAlias(value, options) as Slot
 }
 
 /** The same for a value that may have aliases in it, or be one. */
 export function slotOrAlias(value: unknown, options: ConvertOptions): Slot | Alias {
-  return new Converter(options).run(value)
+  // Most values that are set are short texts and numbers.
+  return primitiveSlot(value) ?? new Converter(options).run(value)
+}
+
+/** The slot of a primitive; undefined for `undefined` and for what is none. */
+function primitiveSlot(value: unknown): Slot {
+  switch (typeof value) {
+    case 'string':
+      return textSlot(value)
+    case 'number':
+    case 'boolean':
+      return value
+    case 'bigint':
+      return bigintSlot(value)
+    default:
+      return undefined
+  }
 }
 
 interface Frame {
@@ -92,26 +108,13 @@ class Converter {
 
   /** The slot for `value`, or OPEN once there is a frame for it. */
   #enter(value: unknown, prior: Slot | typeof ABSENT): Slot | Alias | typeof OPEN {
-    const slot = this.#scalar(value)
-    if (slot === ABSENT) return this.#enterObject(value as object, prior)
-    return isNode(slot) && prior !== ABSENT && sameSlot(slot, prior) ? prior : slot
-  }
-
-  #scalar(value: unknown): Slot | typeof ABSENT {
-    switch (typeof value) {
-      case 'string':
-        return textSlot(value)
-      case 'number':
-      case 'boolean':
-      case 'undefined':
-        return value
-      case 'bigint':
-        return bigintSlot(value)
-      case 'object':
-        return value === null ? null : ABSENT
-      default:
-        this.#refuse(`a ${typeof value}`)
+    if (value === undefined || value === null) return value
+    const slot = primitiveSlot(value)
+    if (slot === undefined) {
+      if (typeof value !== 'object') this.#refuse(`a ${typeof value}`)
+      return this.#enterObject(value, prior)
     }
+    return isNode(slot) && prior !== ABSENT && sameSlot(slot, prior) ? prior : slot
   }
 
   #enterObject(value: object, prior: Slot | typeof ABSENT): Slot | Alias | typeof OPEN {

@@ -6,15 +6,20 @@
 /** Fewest and most items of a node; the last node of a level may have fewer. */
 export const TREE_CUT_ITEMS_MIN = 4
 export const TREE_CUT_ITEMS_MAX = 64
-/** One place in 2^4 is a cut. */
-const CUT_BITS = 4
+
+/** Before this many items a cut is rare, from there on likely: most nodes have about as many. */
+const USUAL_ITEMS = 12
+const RARE_BITS = 6
+const LIKELY_BITS = 3
+/** By how much an item moves with each one after it: after eight it is out of the 32 bits. */
+const ROLL_BITS = 4
 
 /**
  * Takes the items of one level in order: elements for leaves (level 0), nodes above. A cut lies
- * after an item whose hash starts with four zero bits. On level 0 the hash is rolled over up to
- * eight items of the same node, so that a list of few different elements is cut as well; above, the
- * items differ wherever the elements do, and looking at one keeps an edit from moving more cuts.
- * A run of one and the same element is cut at the most items that a node holds.
+ * after an item whose hash starts with six zero bits, or with three from the twelfth item on. On
+ * level 0 the hash is rolled over up to eight items of the same node, so that a list of few different
+ * elements is cut as well; above, items differ wherever elements do, and looking at one only keeps
+ * an edit from moving more cuts. A run of one and the same element is cut at the most items.
  */
 export class Cutter {
   #roll = 0
@@ -25,11 +30,11 @@ export class Cutter {
   /** Takes an item as it is encoded in its node. Returns whether the node ends with it. */
   take(bytes: Uint8Array, fromByte: number, endByte: number): boolean {
     const hash = mix(bytes, fromByte, endByte)
-    // The shift moves an item out of the 32 bits once seven more have come.
-    this.#roll = this.level === 0 ? ((this.#roll << CUT_BITS) + hash) | 0 : hash
+    this.#roll = this.level === 0 ? ((this.#roll << ROLL_BITS) + hash) | 0 : hash
     this.#count += 1
-    const found = this.#roll >>> (32 - (this.#count < 8 ? 6 : 3)) === 0 && this.#count >= TREE_CUT_ITEMS_MIN
-    if (!found && this.#count < TREE_CUT_ITEMS_MAX) return false
+    const bits = this.#count < USUAL_ITEMS ? RARE_BITS : LIKELY_BITS
+    const isFound = this.#roll >>> (32 - bits) === 0 && this.#count >= TREE_CUT_ITEMS_MIN
+    if (!isFound && this.#count < TREE_CUT_ITEMS_MAX) return false
     this.#roll = 0
     this.#count = 0
     return true

@@ -22,6 +22,7 @@ function expectCorrupt(act: () => unknown, hash: Hash) {
 
 const A = hashOf('a')
 const B = hashOf('b')
+const ROOT = hashOf('root')
 
 describe('a range of a rope', () => {
   it('is that slice of the bytes', () => {
@@ -57,6 +58,18 @@ describe('a range of a rope', () => {
       )
       expect(store.loads).toBeLessThan(9)
     }
+  })
+
+  it('loads no child that only touches it', () => {
+    const loaded: Hash[] = []
+    const root = encodeRopeNode([A, B, A].map((hash) => ({ hash, kind: 'blob', size: 5 })))
+    const load = (hash: Hash) => {
+      loaded.push(hash)
+      return hash === ROOT ? root : Buffer.from(hash.slice(0, 5))
+    }
+    const parts = [...readRope(ROOT, 'rope', load, { from: 5, to: 10 })]
+    expect(Buffer.concat(parts).toString()).toBe(B.slice(0, 5))
+    expect(loaded).toEqual([ROOT, B])
   })
 
   it('is empty at the end and beyond', () => {

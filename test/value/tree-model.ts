@@ -80,7 +80,19 @@ export const keys = fc.oneof(
 
 export const scalars: fc.Arbitrary<unknown> = fc.oneof(
   fc.integer({ min: -3, max: 300 }),
-  fc.constantFrom(null, true, false, undefined, 0, -0, Number.NaN, 1 / 0, -1 / 0, 2 ** 53, -(2 ** 53)),
+  fc.constantFrom(
+    null,
+    true,
+    false,
+    undefined,
+    0,
+    -0,
+    Number.NaN,
+    1 / 0,
+    -1 / 0,
+    2 ** 53,
+    -(2 ** 53),
+  ),
   fc.double(),
   fc.maxSafeInteger(),
   fc.string({ unit: 'binary', maxLength: 12 }),

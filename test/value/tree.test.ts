@@ -82,7 +82,13 @@ describe('a path', () => {
   })
 
   it('leads nowhere past a scalar, an end, or a key of the prototype', () => {
-    for (const path of [['a', 'x'], ['a', 'b', 2], ['a', 'b', -1], ['a', 'b', '01'], ['toString']]) {
+    for (const path of [
+      ['a', 'x'],
+      ['a', 'b', 2],
+      ['a', 'b', -1],
+      ['a', 'b', '01'],
+      ['toString'],
+    ]) {
       expect(tree.has(path)).toBe(false)
       expect(tree.get(path)).toBeUndefined()
     }
@@ -139,7 +145,12 @@ describe('a change', () => {
     expect(tree.splice(['messages'], 3, 0)).toBe(tree)
     expect(tree.update(() => {})).toBe(tree)
     expect(tree.set(['flags', 1], true)).not.toBe(tree)
-    const numbers = treeFrom({ zero: 0, nan: Number.NaN, when: new Date(0), bytes: new Uint8Array(3) })
+    const numbers = treeFrom({
+      zero: 0,
+      nan: Number.NaN,
+      when: new Date(0),
+      bytes: new Uint8Array(3),
+    })
     expect(numbers.set(['nan'], Number.NaN)).toBe(numbers)
     expect(numbers.set(['when'], new Date(0))).toBe(numbers)
     expect(numbers.set(['bytes'], new Uint8Array(3))).toBe(numbers)

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Verifies a daglog store without daglog: Python's standard library, and docs/format.md.
+
+    python3 verify.py STORE [--run ID] [--head SEQ:HASH] [--json]
+
+Reads only. Prints a line for the store's own log and one for each run: ok, damaged or incomplete; its name; the level
+reached; its events; its head; what is wrong or missing. Exit codes: 0 ok, 3 damaged, 5 incomplete or not all checked,
+1 no store, a newer one or no such run, 2 wrong usage.
+"""
+import argparse, collections, hashlib, json, mmap, os, re, struct, sys, zlib
+try:
+    import brotli
+except ImportError:
+    brotli = None  # Not in the standard library: objects in such blocks are then not checked.
+
+GENESIS, ALL = '0' * 64, 2 ** 53
+Frame = collections.namedtuple('Frame', 'seq type lag left extra hash body redacted fault')
+NUMBER = rb'(0|[1-9][0-9]{0,15})'
+HEAD = re.compile(rb'\{"seq":' + NUMBER + rb',"time":' + NUMBER + rb',"type":"([^"]*)"(?:,"lag":' + NUMBER
+                  + rb'|(?!,"lag":))(?:,"left":' + NUMBER + rb'|(?!,"left":))((?:,".*)?)', re.S)
+HASHES = re.compile(rb',"commit":"(.{64})","hash":"(.{64})","body":', re.S)
+KEPT_WHOLE = ('redaction', 'writer/open', 'log/recovered')  # These bodies cannot be redacted.
+FAULTS = {'form': 'this is no frame', 'commit': 'the body does not match its commitment', 'seq': 'another seq is here',
+          'hash': 'the hash does not follow from the frame before', 'unfinished': 'the line does not end'}
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+def mapped(path):
+    """The bytes of a file, read as they are needed; none where there is none."""
+    if not os.path.isfile(path) or os.path.getsize(path) == 0: return b''
+    with open(path, 'rb') as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+def names_in(directory):
+    return sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+
+# --- Frames ---
+
+def bad(fault):
+    return Frame(*[None] * 8, fault)
+
+def read_frame(data, at, end, prev):
+    """The frame in data[at:end], without its newline, that follows the hash `prev` (None: unknown). Look at `fault`."""
+    commit_at = data.find(b',"commit":"', at, end)
+    hashes = HASHES.match(data, commit_at, end) if commit_at >= 0 else None
+    head = HEAD.fullmatch(data, at, commit_at) if hashes else None
+    if not head or hashes.end() >= end or data[end - 1] != 0x7d: return bad('form')
+    seq, time, lag, left = (int(head[n] or 0) for n in (1, 2, 4, 5))
+    if max(seq, time, lag, left) >= ALL: return bad('form')
+    body, commit, own = data[hashes.end():end - 1], hashes[1], hashes[2].decode('latin1')
+    redacted = sha256(body).encode() != commit
+    if redacted and body != b'{"redacted":"' + b'x' * (len(body) - 15) + b'"}': return bad('commit')
+    signed = data[at:hashes.start() + 76]  # Up to and with the closing quote of commit.
+    right = re.fullmatch('[0-9a-f]{64}', own) if prev is None else own == sha256(prev.encode() + signed)
+    return Frame(seq, head[3].decode('latin1'), lag, left, head[6], own, body, redacted, None) if right else bad('hash')
+
+def next_frame(data, at, end):
+    """The next well-formed frame, also inside a line, as (start, end, frame); or None."""
+    while (stop := data.find(b'\n', at, end)) >= 0:
+        start = at
+        while 0 <= start < stop:
+            frame = read_frame(data, start, stop, None)
+            if not frame.fault: return start, stop + 1, frame
+            start = data.find(b'{"seq":', start + 1, stop)
+        at = stop + 1
+
+def data_of(frame):
+    return json.loads(frame.body)['data']
+
+def refs_of(frame):
+    """[pointer, sha256, root, size, kind] of each value out of line. They stand right after the salt, or nowhere."""
+    if frame.redacted or frame.body[43:50] != b'"refs":': return []
+    return json.JSONDecoder().raw_decode(frame.body.decode(), 50)[0]
+
+# --- Logs ---
+
+class Log:
+    """The segments of one log: which bytes of them count, and what is wrong with the frames there."""
+    def __init__(self, directory, stem):
+        found = [m for m in (re.fullmatch(stem + r'\.([0-9]{6,})\.jsonl', name) for name in names_in(directory)) if m]
+        self.segments = {int(m[1]): mapped(os.path.join(directory, m[0])) for m in found}
+        self.spans, self.stray, self.problems, self.torn = [], [], [], None
+        after = None  # What the segment after this one says of it.
+        for number in sorted(self.segments, reverse=True):
+            data = self.segments[number]
+            opened = self.opening(number) if after is None or after.get('segment') == number else None
+            length = 0 if opened is None else after['length'] if after else len(data)
+            if length < len(data): self.stray.insert(0, {'segment': number, 'offset': length, 'bytes': len(data) - length})
+            if opened is None: continue
+            follows = opened.get('head', {'seq': -1, 'hash': GENESIS})
+            self.spans.insert(0, (number, min(length, len(data)), follows['seq'] + 1, follows['hash']))
+            after = opened
+
+    def problem(self, kind, seq, reason, **place):
+        self.problems.append({'kind': kind, 'seq': seq, **place, 'reason': reason})
+
+    def opening(self, number):
+        """What a segment follows, by its first frame: {} nothing, None: that frame never became whole."""
+        data = self.segments[number]
+        frame = read_frame(data, 0, max(data.find(b'\n'), 0), None)
+        if number == 0 or frame.seq == 0: return {}
+        if frame.type == 'writer/open' and not frame.redacted: return data_of(frame)['previous']
+        at, count = 1, 0
+        while found := next_frame(data, at, len(data)):  # Unless a later frame says that it had been: then it is damaged.
+            at, count = found[1], count + 1
+            if found[2].lag < count:
+                reason = 'its first frame, which should name the segment before, is not whole'
+                return self.problem('frame', found[2].seq - count, reason, segment=number, byte=0)
+
+    def walk(self, covered, has, visit):
+        """Visit the frames that stand, in order, and go on after bad ones. `covered`: the seq of a known head, or -1."""
+        seq, prev = 0, GENESIS
+        for number, end, first_seq, first_prev in self.spans:
+            if (seq, prev) != (first_seq, first_prev):
+                self.problem('frame', seq, 'the segment before does not end where this one begins', segment=number, byte=0)
+            data, at, seq, prev, last = self.segments[number], 0, first_seq, first_prev, number == self.spans[-1][0]
+            pending, durable = [], covered  # Frames that a crash may have torn, and the last seq that it may not.
+            while at < end:
+                stop = data.find(b'\n', at, end)
+                frame = read_frame(data, at, stop, prev) if stop >= 0 else bad('unfinished')
+                if not frame.fault and frame.seq != seq: frame = bad('seq')
+                if not frame.fault:
+                    durable = max(durable, seq - frame.lag - 1)
+                    pending.append((frame, at))
+                    if frame.left == 0 and pending[0][0].seq <= durable: pending = self.settle(pending, durable, visit)
+                    seq, prev, at = seq + 1, frame.hash, stop + 1
+                    continue
+                if last and not (seq <= covered or self.was_durable(data, seq, at, end, frame.fault)): break  # Torn.
+                pending = self.settle(pending, ALL, visit)
+                self.problem('frame', seq, FAULTS[frame.fault], segment=number, byte=at)
+                at, _, found = next_frame(data, at + 1, end) or (end, end, None)
+                if found: seq, prev = found.seq, None
+            if last: pending = self.without_torn(pending, number, at, end, durable, has)
+            self.settle(pending, ALL, visit)
+
+    def settle(self, pending, seq, visit):
+        """Visit the frames up to `seq`, as far as their appends are whole; return the others."""
+        count = sum(frame.seq <= seq for frame, _ in pending)
+        while seq < ALL and count and pending[count - 1][0].left: count -= 1
+        for frame, _ in pending[:count]: visit(frame)
+        return pending[count:]
+
+    def without_torn(self, pending, number, at, end, durable, has):
+        """The whole frames end at `at`. Leave off an append that a crash tore; return the frames that stand."""
+        whole = [frame.seq <= durable or all(map(has, refs_of(frame))) for frame, _ in pending] + [False]
+        count = whole.index(False)
+        while count and pending[count - 1][0].left: count -= 1
+        at = pending[count][1] if count < len(pending) else at
+        if at < end: self.torn = f'{end - at} torn bytes at {at} of segment {number}'
+        return pending[:count]
+
+    def was_durable(self, data, seq, at, end, fault):
+        """Whether the bad line where frame `seq` belongs had reached the disk. Then it is damaged, else it is torn."""
+        stop = data.find(b'\n', at, end)
+        line, kept, brace = (data[at:end], 1, b'') if stop < 0 else (data[at:stop + 1], 2, b'}')
+        if fault in ('form', 'unfinished') and len(line) > kept and line[-kept] != 0:  # A crash leaves zeros or nothing.
+            if not read_frame(line[:-kept] + brace, 0, len(line) - 1, None).fault: return True
+        while found := next_frame(data, at + 1, end):
+            at = found[1] - 1
+            if found[2].seq > seq and found[2].seq - found[2].lag - 1 >= seq: return True
+        return False
+
+# --- Objects ---
+
+def open_objects(path):
+    """The bytes of objects.open, and (from, to) in them by name; up to the first record that is not whole."""
+    data, at, found = mapped(path), 0, {}
+    while at + 41 <= len(data):
+        length, crc = struct.unpack_from('<II', data, at)
+        end = at + 41 + length
+        if end > len(data) or zlib.crc32(data[at + 8:end], zlib.crc32(data[at:at + 4])) != crc: break
+        found[data[at + 8:at + 40].hex()] = (at + 41, end)
+        at = end
+    return data, found
+
+def packed_objects(directory):
+    """Length by name of all packed objects, and whether there were blocks that cannot be unfolded here."""
+    lengths, unread = {}, False
+    for name in names_in(directory):
+        pack, at = mapped(os.path.join(directory, name)) if re.fullmatch(r'[0-9a-f]{64}\.pack', name) else b'', 8
+        while at + 32 <= len(pack) and pack[at] == 0x42:
+            _, codec, _, key, count, refs, table, plain, stored, crc = struct.unpack_from('<BBHIIIIIII', pack, at)
+            pos, block, at = at + 32, pack[at:at + 32 + table + stored], at + 32 + table + stored
+            if crc != zlib.crc32(block[32:], zlib.crc32(block[:28])): continue  # Damaged: as if its objects were not there.
+            if key or codec > 2 or (codec == 2 and not brotli):
+                unread = True
+                continue
+            sizes = []
+            for _ in range(count):
+                size, pos = varint(pack, pos)
+                sizes.append(size >> 2)
+            data = pack[pos:at]
+            if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
+            if codec == 2: data = brotli.decompress(data)
+            lengths.update(zip(unfolded(data, sizes, refs), sizes))
+    return lengths, unread
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
+        if data[at - 1] < 128: return value, at
+
+def unfolded(payload, sizes, refs):
+    """Names of the objects of a block: their hashes, once the hashes that were lifted out of them are put back."""
+    names, at, pos, start, number, ref_at, lifted = [], 0, 0, 0, 0, ALL, sum(sizes) - 32 * refs
+    if refs: ref_at, lifted = varint(payload, lifted)
+    for size in sizes:  # `pos` counts in the objects as they were, `at` in what was kept of them.
+        end, whole = start + size, b''
+        while ref_at + 32 <= end:
+            zigzag, lifted = varint(payload, lifted)
+            number += -(zigzag + 1 >> 1) if zigzag % 2 else zigzag >> 1
+            whole += payload[at:at + ref_at - pos] + bytes.fromhex(names[number])
+            at, pos, number, refs, ref_at = at + ref_at - pos, ref_at + 32, number + 1, refs - 1, ALL
+            if refs:
+                gap, lifted = varint(payload, lifted)
+                ref_at = pos + gap
+        names.append(sha256(whole + payload[at:at + end - pos]))
+        at, pos, start = at + end - pos, end, end
+    return names
+
+# --- The store and its runs ---
+
+class Store:
+    def __init__(self, root):
+        self.root, self.heads, self.packed, frames, log = root, {}, None, [], Log(root, 'store')
+        try:
+            with open(os.path.join(root, 'store.json'), encoding='utf-8') as file: manifest = json.load(file)
+            version, needs = manifest['format']['read'], manifest.get('features', {}).get('mustUnderstand', [])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            sys.exit(f'no store at {root}: {error!r}')
+        if version > 1 or needs: sys.exit(f'{root}: read version {version}, features {needs}; try the verify.py of a newer daglog')
+        log.walk(-1, lambda ref: True, lambda frame: log.problems or frames.append(frame))
+        for frame in frames:
+            if frame.redacted or frame.type not in ('run/head', 'run/deleted'): continue
+            data = data_of(frame)
+            before = self.heads.pop(data['id'], None)  # A higher head of the same run counts, whoever noted a lower one later.
+            higher = before and before['run'] == data['run'] and before['seq'] > data['seq']
+            if frame.type == 'run/head': self.heads[data['id']] = before if higher else data
+        self.ids = {head['run']: run_id for run_id, head in self.heads.items()}
+        self.places = {self.run_id(name): os.path.join(root, 'runs', name) for name in names_in(os.path.join(root, 'runs'))
+                       if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+(%~[0-9a-f]{64})?', name)}
+        self.log_report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems,
+                           'incomplete': [log.torn] if log.torn else []}
+
+    def run_id(self, name):
+        """The name of a directory spells the id; a very long one is in frame 0 only."""
+        if '%~' not in name: return re.sub(b'%(..)', lambda m: bytes([int(m[1], 16)]), name.encode()).decode('utf-8', 'replace')
+        data = Log(os.path.join(self.root, 'runs', name), 'log').segments.get(0, b'')
+        frame = read_frame(data, 0, max(data.find(b'\n'), 0), GENESIS)
+        return name if frame.fault or frame.redacted else data_of(frame)['id']
+
+    def packed_length(self, name):
+        """Of an object in a pack: None where it is in none, 'not checked' where it may be in one that cannot be read."""
+        self.packed = self.packed or packed_objects(os.path.join(self.root, 'packs'))
+        return self.packed[0].get(name, 'not checked' if self.packed[1] else None)
+
+class Run:
+    """The audit of one run. `given`: a head of it that was kept elsewhere, or None."""
+    def __init__(self, store, run_id, given):
+        path = store.places.get(run_id, '')
+        self.store, self.id, self.log, self.given, self.noted = store, run_id, Log(path, 'log'), given, store.heads.get(run_id)
+        self.open_data, self.own = open_objects(os.path.join(path, 'objects.open'))
+        self.hashes, self.head, self.extra, self.steps, self.turn, self.ended_unseen = {}, None, b'', {}, None, 0
+        self.recovered, self.redacted, self.authorised, self.answers = [], {}, set(), {}
+        self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.look(ref) != 'missing', self.visit)
+        self.incomplete = [] if self.head else ['the run has no whole event']
+        self.check_redactions()
+        self.check_heads()
+        self.check_parent()
+
+    def visit(self, frame):
+        self.head, self.hashes[frame.seq] = frame, frame.hash
+        data = data_of(frame) if not frame.redacted and re.match('(turn|step)/|redaction$|log/recovered$', frame.type) else {}
+        data = data if isinstance(data, dict) else {}
+        if frame.seq == 0: self.extra = frame.extra
+        if frame.redacted: self.redacted[frame.seq] = frame.type
+        elif frame.type == 'redaction': self.authorised.add(data['seq'])
+        elif frame.type == 'log/recovered': self.recovered.append(data)
+        if frame.type == 'turn/start': self.turn = data.get('turn', '?')
+        if frame.type == 'turn/end': self.turn = None
+        if frame.type == 'step/start': self.steps[data.get('id')] = True
+        if frame.type == 'step/end' and self.steps.pop(data.get('id'), None) is None: self.ended_unseen += 1  # Redacted.
+        for ref in refs_of(frame):
+            answer = self.answers[ref[2]] = self.answers.get(ref[2]) or self.look(ref)
+            if answer in ('missing', 'damaged'): self.log.problem('object', frame.seq, f'object {ref[2]} is {answer}')
+
+    def look(self, ref):
+        """Whether the value of a ref is whole, missing, damaged or not checked."""
+        _, digest, root, size, _ = ref
+        start, end = self.own.get(root, (0, 0))
+        name, length = (sha256(self.open_data[start:end]), end - start) if end else (root, self.store.packed_length(root))
+        return 'missing' if length is None else length if length == 'not checked' else 'whole' if (name, length) == (digest, size) else 'damaged'
+
+    def check_redactions(self):
+        for seq, kind in self.redacted.items():
+            if kind in KEPT_WHOLE: self.log.problem('redaction', seq, f'the body of {kind} cannot be redacted')
+            elif seq not in self.authorised: self.log.problem('redaction', seq, 'the body is gone, and no redaction event names it')
+        for seq in sorted(self.authorised & set(self.hashes) - set(self.redacted)):
+            self.incomplete.append(f'a redaction event names seq {seq}, whose body is still there')
+
+    def check_heads(self):
+        other = self.noted and 0 in self.hashes and self.noted['run'] != self.hashes[0]
+        if other: self.log.problem('identity', 0, f"the store's log knows another run under this id: {self.noted['run']}")
+        for who, head in (("the store's log", None if other else self.noted), ('the head given', self.given)):
+            if head and self.hashes.get(head['seq']) != head['hash']:
+                what = 'is cut' if not self.head or head['seq'] > self.head.seq else 'is another'
+                self.log.problem('head', head['seq'], f'{who} names the head {head["seq"]}:{head["hash"]}, and the log {what}')
+
+    def check_parent(self):
+        link = json.loads(b'{' + self.extra[1:] + b'}').get('parent') if self.extra else None
+        parent = link and self.store.ids.get(link['run'])
+        if parent:
+            found = frames_at(Log(self.store.places.get(parent, ''), 'log'), link['seq'])
+            if link['hash'] not in found: self.log.problem('parent', 0, f'{parent} has another frame at seq {link["seq"]}, where this run begins')
+        elif link and link['kind'] == 'fork': self.incomplete.append(f'its parent {link["run"]} is not in this store')
+
+    def report(self):
+        """What `daglog verify --json` says of a run, in the same words."""
+        log, head, answers, incomplete = self.log, self.head, list(self.answers.values()), self.incomplete[:]
+        unread = answers.count('not checked')
+        if unread: incomplete.append(f'objects not checked: {unread} (this Python cannot unfold their blocks)')
+        if self.turn is not None: incomplete.append(f'turn {self.turn} is open')
+        if len(self.steps) > self.ended_unseen: incomplete.append(f'steps open: {", ".join(map(str, self.steps))}')
+        if log.torn: incomplete.append(log.torn)
+        level = 'none' if log.problems or not head else 'anchored' if self.given else 'head-log' if self.noted else 'self-consistent'
+        return {'run': self.id, 'ok': not log.problems, 'level': level, 'events': len(self.hashes), 'objects': answers.count('whole'),
+                'head': head and {'seq': head.seq, 'hash': head.hash}, 'coveredSeq': (self.given or self.noted or {'seq': -1})['seq'],
+                'problems': log.problems, 'incomplete': incomplete, 'redacted': list(self.redacted), 'stray': self.unexplained()}
+
+    def unexplained(self):
+        """Bytes after a segment's counted end. Those that a log/recovered names are evidence of a crash, not stray."""
+        for place in self.log.stray:
+            for event in self.recovered:
+                start, size = event['offset'], event['bytes']
+                if (event['segment'], start) != (place['segment'], place['offset']): continue
+                if sha256(self.log.segments[place['segment']][start:start + size]) == event['sha256']:
+                    place.update(offset=start + size, bytes=place['bytes'] - size)
+        return [place for place in self.log.stray if place['bytes'] > 0]
+
+def frames_at(log, seq):
+    """Hashes of the well-formed frames with this seq."""
+    for number, end, first_seq, _ in log.spans:
+        at = 0
+        while first_seq <= seq and (found := next_frame(log.segments[number], at, end)):
+            at = found[1]
+            if found[2].seq == seq: yield found[2].hash
+
+def line_of(report, name):
+    """One line for people."""
+    word = 'damaged' if not report['ok'] else 'incomplete' if report['incomplete'] else 'ok'
+    head = report.get('head')
+    wrong = [f'{p["kind"]} at seq {p["seq"]}' + (f' (segment {p["segment"]}, byte {p["byte"]})' if 'byte' in p else '')
+             + f': {p["reason"]}' for p in report['problems'][:20]]
+    more = [f'{key}: {report[key]}' for key in ('redacted', 'stray') if report.get(key)]
+    return '  '.join([word, name, report.get('level', ''), f'{report["events"]} events',
+                      f'head {head["seq"]}:{head["hash"]}' if head else '', *wrong, *report['incomplete'], *more])
+
+def main():
+    parser = argparse.ArgumentParser(description='Verifies a daglog store.')
+    parser.add_argument('store')
+    parser.add_argument('--run', help='this run only')
+    parser.add_argument('--head', help='SEQ:HASH, a head of that run that was kept elsewhere')
+    parser.add_argument('--json', action='store_true')
+    args = parser.parse_args()
+    given = re.fullmatch('([0-9]+):([0-9a-f]{64})', args.head or '')
+    if args.head and not (given and args.run): parser.error('--head takes SEQ:HASH, a hash of 64 digits, and needs --run')
+    sys.setrecursionlimit(20_000)  # Values inside a body may be nested some thousand deep.
+    store = Store(args.store)
+    ids = sorted({*store.places, *store.heads}) if args.run is None else [args.run]
+    if args.run and args.run not in {*store.places, *store.heads}: sys.exit(f'no run {args.run} in {args.store}')
+    runs = [Run(store, run_id, given and {'seq': int(given[1]), 'hash': given[2]}).report() for run_id in ids]
+    ok = all(report['ok'] for report in [store.log_report, *runs])
+    complete = not any(report['incomplete'] for report in [store.log_report, *runs])
+    if args.json: print(json.dumps({'schema': 'daglog.verify/1', 'ok': ok, 'complete': complete, 'storeLog': store.log_report, 'runs': runs}))
+    else: print(line_of(store.log_report, "(the store's log)"), *(line_of(report, report['run']) for report in runs), sep='\n')
+    sys.exit(3 if not ok else 0 if complete else 5)
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+/**
+ * The `daglog` command. Answers `--version` before anything else is loaded.
+ */
+import { version } from './version.js'
+
+const argv = process.argv.slice(2)
+if (argv[0] === '--version' || argv[0] === '-V') {
+  process.stdout.write(`${version()}\n`)
+} else {
+  const { main } = await import('./program.js')
+  process.exitCode = await main(argv)
+}

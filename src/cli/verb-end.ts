@@ -1,0 +1,14 @@
+/** `daglog end RUN [--status ok|error|cancelled]` */
+import type { RunStatus } from '../core/event.js'
+import type { Call } from './call.js'
+import type { ExitCode } from './exit-codes.js'
+
+export async function end(call: Call): Promise<ExitCode> {
+  const store = await call.store()
+  const run = await store.openRun(call.argument('RUN'), call.writing())
+  const status = (call.text('status') ?? 'ok') as RunStatus
+  const { seq, hash } = await run.end(status)
+  if (call.out.json) call.out.document('daglog.end/1', { ok: true, run: run.id, status, seq, hash })
+  else call.out.line(`${seq}:${hash}`)
+  return 0
+}

@@ -1,0 +1,364 @@
+/**
+ * The verbs of the command line: one table. Help, the docs page, `daglog commands` and the parser are
+ * made from it; a verb that is not here does not exist.
+ */
+import type { Argument, Flag, Verb } from './verb.js'
+
+const RUN: Argument = {
+  name: 'RUN',
+  summary: 'id of a run, a unique beginning of it (with or without the date), @last or @last~N',
+}
+const RUN_AT: Argument = {
+  name: 'RUN',
+  summary: 'a run; RUN@SEQ means the run as of that event',
+}
+const WAIT: Flag = {
+  name: 'wait',
+  type: 'number',
+  value: 'MS',
+  summary: 'how long to wait for another writer; 10000 unless told',
+}
+const TAKEOVER: Flag = {
+  name: 'takeover',
+  type: 'switch',
+  summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
+}
+const JSONL: Flag = { name: 'jsonl', type: 'switch', summary: 'print one JSON object a line' }
+const ID: Flag = { name: 'id', type: 'text', value: 'ID', summary: 'what to call the new run' }
+const FROM: Flag = { name: 'from', type: 'number', value: 'SEQ', summary: 'first seq' }
+const TYPE: Flag = {
+  name: 'type',
+  type: 'list',
+  value: 'TYPE',
+  summary: 'only events of this type; may be given again',
+}
+
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'init',
+    summary: 'Create the store where there is none; with NAME also start a run and print its id',
+    arguments: [{ name: 'NAME', summary: 'what the run is about', optional: true }],
+    flags: [],
+    examples: [
+      { command: 'daglog init', says: 'makes ./.daglog, unless a directory above has one' },
+      { command: 'run=$(daglog init score)', says: 'run is now like 2026-08-26-score-3f2a' },
+    ],
+    exits: [0, 1, 7],
+    load: async () => (await import('./verb-init.js')).init,
+  },
+  {
+    name: 'step',
+    summary: 'Record one finished node of the DAG and print its id',
+    arguments: [RUN, { name: 'FN', summary: 'name of what was done' }],
+    flags: [
+      {
+        name: 'in',
+        type: 'text',
+        value: 'FILE',
+        summary: 'what it was given; - for standard input. UTF-8 is kept as text, the rest as bytes',
+      },
+      { name: 'out', type: 'text', value: 'FILE', summary: 'what it gave; - for standard input' },
+      {
+        name: 'dep',
+        type: 'list',
+        value: 'ID',
+        summary: 'a step whose outcome this one used; may be given again',
+      },
+      { name: 'error', type: 'text', value: 'TEXT', summary: 'what went wrong' },
+      WAIT,
+      TAKEOVER,
+    ],
+    examples: [
+      {
+        command: 'daglog step "$run" fetch.page --in url.txt --out page.html',
+        says: 'prints n1',
+      },
+      {
+        command: 'score page.html | daglog step "$run" score --in page.html --out - --dep n1',
+        says: 'prints n2',
+      },
+    ],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-step.js')).step,
+  },
+  {
+    name: 'append',
+    summary: 'Append one event and print SEQ:HASH, the head it makes',
+    arguments: [RUN, { name: 'TYPE', summary: 'such as note or cart/add' }],
+    flags: [
+      {
+        name: 'data',
+        type: 'text',
+        value: 'JSON',
+        summary: 'its data; - for standard input; {} unless told',
+      },
+      WAIT,
+      TAKEOVER,
+    ],
+    examples: [
+      {
+        command: `daglog append "$run" note --data '{"text":"hello"}'`,
+        says: 'prints a line like 3:9c1fa3... that `daglog verify --head` takes',
+      },
+    ],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-append.js')).append,
+  },
+  {
+    name: 'end',
+    summary: 'Close the run and print SEQ:HASH, its last head',
+    arguments: [RUN],
+    flags: [
+      {
+        name: 'status',
+        type: 'text',
+        value: 'STATUS',
+        choices: ['ok', 'error', 'cancelled'],
+        summary: 'how it went; ok unless told',
+      },
+      WAIT,
+      TAKEOVER,
+    ],
+    examples: [{ command: 'daglog end "$run" --status error', says: 'the run is over' }],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-end.js')).end,
+  },
+  {
+    name: 'runs',
+    summary: 'List runs, newest first, children below their parents',
+    arguments: [],
+    flags: [{ name: 'limit', type: 'number', value: 'N', summary: 'at most so many; all unless told' }],
+    examples: [
+      { command: 'daglog runs --limit 5', says: 'the latest five' },
+      { command: "daglog runs --json | jq -r '.runs[].run'", says: 'all ids' },
+    ],
+    exits: [0, 1, 4],
+    load: async () => (await import('./verb-runs.js')).runs,
+  },
+  {
+    name: 'show',
+    summary: 'Show a run: header, totals, one line an event, and where it ended',
+    arguments: [RUN_AT],
+    flags: [
+      {
+        name: 'limit',
+        type: 'number',
+        value: 'N',
+        summary: 'at most the last N events; 200 unless told, 0 for all',
+      },
+    ],
+    examples: [
+      { command: 'daglog show @last', says: 'the latest run' },
+      { command: 'daglog show score-3f2a@17', says: 'the run as it was at seq 17' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-show.js')).show,
+  },
+  {
+    name: 'events',
+    summary: 'Print events with their payloads',
+    arguments: [RUN_AT],
+    flags: [
+      FROM,
+      { name: 'to', type: 'number', value: 'SEQ', summary: 'last seq' },
+      TYPE,
+      { name: 'refs', type: 'switch', summary: 'leave large payloads out and say where they are' },
+      JSONL,
+    ],
+    examples: [
+      { command: 'daglog events @last --type step/end --jsonl', says: 'one JSON object a line' },
+      { command: 'daglog events @last --from 10 --to 20', says: 'a line for each, for people' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-events.js')).events,
+  },
+  {
+    name: 'cat',
+    summary: 'Write the exact bytes of a payload to standard output',
+    arguments: [
+      {
+        name: 'WHAT',
+        summary: 'RUN:SEQ for the data of an event, RUN:SEQ:POINTER for a part of it, or a SHA-256',
+      },
+    ],
+    flags: [],
+    examples: [
+      { command: 'daglog cat @last:2:/output > page.html', says: 'what the step at seq 2 gave' },
+      { command: 'daglog cat @last:2', says: 'its data as JSON' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-cat.js')).cat,
+  },
+  {
+    name: 'verify',
+    summary: 'Audit runs, and say what that proves',
+    arguments: [{ ...RUN, optional: true, many: true }],
+    flags: [
+      { name: 'all', type: 'switch', summary: 'all runs; so it is where no RUN is given' },
+      {
+        name: 'head',
+        type: 'text',
+        value: 'SEQ:HASH',
+        summary: 'a head of the one RUN that was kept elsewhere: only that makes it anchored',
+      },
+    ],
+    examples: [
+      { command: 'daglog verify', says: 'every run of the store' },
+      {
+        command: 'daglog verify @last --head 41:9c1f...',
+        says: 'also against whoever can write to the store',
+      },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-verify.js')).verify,
+  },
+  {
+    name: 'replay',
+    summary: 'Walk the recorded DAG in order, check the payloads of each node, and print it',
+    arguments: [
+      RUN,
+      { name: 'CMD', summary: 'comes with a later version', optional: true, many: true },
+    ],
+    flags: [],
+    examples: [{ command: 'daglog replay @last', says: 'reads everything, runs nothing' }],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-replay.js')).replay,
+  },
+  {
+    name: 'diff',
+    summary: 'Align two runs by their steps and show where they part',
+    arguments: [
+      { name: 'LEFT', summary: 'a run' },
+      { name: 'RIGHT', summary: 'another run' },
+    ],
+    flags: [
+      {
+        name: 'limit',
+        type: 'number',
+        value: 'N',
+        summary: 'show at most N differences; 20 unless told, 0 for all',
+      },
+    ],
+    examples: [
+      { command: 'daglog diff @last~1 @last', says: 'exit 0: the same; exit 1: where they part' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-diff.js')).diff,
+  },
+  {
+    name: 'export',
+    summary: 'Write a run into one file',
+    arguments: [RUN],
+    flags: [
+      {
+        name: 'format',
+        type: 'text',
+        value: 'FORMAT',
+        choices: ['jsonl', 'edn', 'bundle'],
+        summary: 'jsonl unless told; a bundle holds log and objects and verifies elsewhere',
+      },
+      {
+        name: 'output',
+        short: 'o',
+        type: 'text',
+        value: 'FILE',
+        summary: 'a new file that only you can read; else standard output',
+      },
+      { name: 'force', type: 'switch', summary: 'replace FILE where it is there already' },
+      { name: 'refs', type: 'switch', summary: 'leave large payloads out (jsonl, edn)' },
+    ],
+    examples: [
+      { command: 'daglog export @last --format bundle -o run.daglog', says: 'to send or to keep' },
+      { command: 'daglog export @last | jq .type', says: 'events for any tool' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-export.js')).exportRun,
+  },
+  {
+    name: 'import',
+    summary: 'Take runs out of bundles, byte for byte, and print their ids',
+    arguments: [{ name: 'PATH', summary: 'a bundle', many: true }],
+    flags: [
+      {
+        name: 'from',
+        type: 'text',
+        value: 'FORM',
+        choices: ['auto', 'bundle'],
+        summary: 'what the files are; auto unless told',
+      },
+      ID,
+    ],
+    examples: [{ command: 'daglog import run.daglog', says: 'then: daglog verify' }],
+    exits: [0, 1, 3, 7],
+    load: async () => (await import('./verb-import.js')).importRuns,
+  },
+  {
+    name: 'fork',
+    summary: 'Start a run where another is at an event, and print its id; nothing is copied',
+    arguments: [RUN_AT],
+    flags: [ID, { name: 'name', type: 'text', value: 'NAME', summary: 'what the fork is about' }],
+    examples: [{ command: 'daglog fork score-3f2a@17', says: 'begins after seq 17' }],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-fork.js')).fork,
+  },
+  {
+    name: 'tail',
+    summary: 'Follow a run: its last events, then each as it comes, until the run ends',
+    arguments: [RUN],
+    flags: [
+      { name: 'follow', type: 'switch', summary: 'go on after the end of the run, too' },
+      { name: 'lines', short: 'n', type: 'number', value: 'N', summary: 'begin N events back; 10' },
+      JSONL,
+    ],
+    examples: [{ command: 'daglog tail @last', says: 'stop with Ctrl-C' }],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-tail.js')).tail,
+  },
+  {
+    name: 'rm',
+    summary: "Delete a run, and record that in the store's log",
+    arguments: [RUN],
+    flags: [
+      { name: 'yes', type: 'switch', summary: 'do it; without, only what would go is said' },
+      { name: 'force', type: 'switch', summary: 'also where other runs begin in it' },
+    ],
+    examples: [
+      { command: 'daglog rm score-3f2a', says: 'says what would go, and exits with 2' },
+      { command: 'daglog rm score-3f2a --yes', says: 'deletes it' },
+    ],
+    exits: [0, 1, 4, 7],
+    load: async () => (await import('./verb-rm.js')).rm,
+  },
+  {
+    name: 'salvage',
+    summary: 'Make a new run with everything readable of a damaged one, linked to it',
+    arguments: [RUN],
+    flags: [ID],
+    examples: [
+      { command: 'daglog salvage score-3f2a', says: 'exit 5: what could not be read is named in it' },
+    ],
+    exits: [0, 1, 3, 4, 5, 7],
+    load: async () => (await import('./verb-salvage.js')).salvage,
+  },
+  {
+    name: 'doctor',
+    summary: 'Check the health of store and machine',
+    arguments: [],
+    flags: [],
+    examples: [{ command: 'daglog doctor', says: 'what to mend, and how' }],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-doctor.js')).doctor,
+  },
+  {
+    name: 'commands',
+    summary: 'List the verbs, for people, programs or the docs',
+    arguments: [],
+    flags: [{ name: 'markdown', type: 'switch', summary: 'print docs/cli.md' }],
+    examples: [{ command: 'daglog commands --json', says: 'the table that help is made from' }],
+    exits: [0],
+    load: async () => {
+      const { commands } = await import('./verb-commands.js')
+      return (call) => commands(call, VERBS)
+    },
+  },
+]

@@ -1,0 +1,68 @@
+/**
+ * A computer for crash tests: one simulated disk, and processes that open the store on it.
+ * Knows who lives; a power loss is a new machine on what the disk kept.
+ */
+import { directory } from '../../src/backend/fs.js'
+import type { ProcessTable } from '../../src/backend/process-identity.js'
+import { type Notice, type OpenStoreOptions, openStore, type Store } from '../../src/index.js'
+import type { SimulatedDisk } from '../../src/testing/simulated-disk.js'
+
+export const STORE_ROOT = '/store'
+
+export interface MachineProcess {
+  readonly store: Store
+  /** What the store told besides errors. */
+  readonly notices: readonly Notice[]
+  /** Dead from now on to all others. What it still does is the caller's business. */
+  kill(): void
+}
+
+let bootCount = 0
+
+export class Machine {
+  private readonly boot: string
+  private readonly living = new Set<number>()
+  private pidLast = 0
+
+  constructor(
+    readonly disk: SimulatedDisk,
+    private readonly root = STORE_ROOT,
+  ) {
+    bootCount += 1
+    this.boot = `boot-${bootCount}`
+  }
+
+  /** The same machine, as it goes on where the disk is `disk` and all its processes are dead. */
+  afterKill(disk: SimulatedDisk): Machine {
+    const machine = new Machine(disk, this.root)
+    Object.assign(machine, { boot: this.boot, pidLast: this.pidLast })
+    return machine
+  }
+
+  /** A new process with the store open in it; makes the store where there is none. */
+  async start(options: OpenStoreOptions = {}): Promise<MachineProcess> {
+    this.pidLast += 1
+    const pid = this.pidLast
+    this.living.add(pid)
+    const notices: Notice[] = []
+    const backend = directory(this.root, {
+      disk: this.disk,
+      processes: this.processes(pid),
+      onNotice: (message, cause) => notices.push({ about: 'objects', message, cause }),
+    })
+    const store = await openStore(backend, {
+      onNotice: (notice) => notices.push(notice),
+      program: 'crash-test',
+      ...options,
+    })
+    return { store, notices, kill: () => this.living.delete(pid) }
+  }
+
+  private processes(pid: number): ProcessTable {
+    const { boot, living } = this
+    return {
+      self: () => ({ pid, start: '', boot, namespace: '', host: 'machine' }),
+      liveness: (other) => (other.boot === boot && living.has(other.pid) ? 'alive' : 'dead'),
+    }
+  }
+}
