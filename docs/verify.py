@@ -7,7 +7,7 @@ Reads only. Prints a line for the store's own log and one for each run: ok, dama
 reached; its events; its head; what is wrong or missing. Exit codes: 0 ok, 3 damaged, 5 incomplete or not all checked,
 1 no store, a newer one or no such run, 2 wrong usage.
 """
-import argparse, collections, hashlib, json, mmap, os, re, struct, sys, zlib
+import argparse, collections, functools, hashlib, json, mmap, os, re, struct, sys, zlib
 try:
     import brotli
 except ImportError:
@@ -164,37 +164,65 @@ class Log:
 # --- Objects ---
 
 def open_objects(path):
-    """The bytes of objects.open, and (from, to) in them by name; up to the first record that is not whole."""
+    """The objects of objects.open by name, up to the first record that is not whole."""
     data, at, found = mapped(path), 0, {}
     while at + 41 <= len(data):
         length, crc = struct.unpack_from('<II', data, at)
         end = at + 41 + length
         if end > len(data) or zlib.crc32(data[at + 8:end], zlib.crc32(data[at:at + 4])) != crc: break
-        found[data[at + 8:at + 40].hex()] = (at + 41, end)
+        found[data[at + 8:at + 40].hex()] = memoryview(data)[at + 41:end]
         at = end
-    return data, found
+    return found
 
-def packed_objects(directory):
-    """Length by name of all packed objects, and whether there were blocks that cannot be unfolded here."""
-    lengths, unread = {}, False
-    for name in names_in(directory):
-        pack, at = mapped(os.path.join(directory, name)) if re.fullmatch(r'[0-9a-f]{64}\.pack', name) else b'', 8
-        while at + 32 <= len(pack) and pack[at] == 0x42:
-            _, codec, _, key, count, refs, table, plain, stored, crc = struct.unpack_from('<BBHIIIIIII', pack, at)
-            pos, block, at = at + 32, pack[at:at + 32 + table + stored], at + 32 + table + stored
-            if crc != zlib.crc32(block[32:], zlib.crc32(block[:28])): continue  # Damaged: as if its objects were not there.
-            if key or codec > 2 or (codec == 2 and not brotli):
-                unread = True
-                continue
-            sizes = []
-            for _ in range(count):
-                size, pos = varint(pack, pos)
-                sizes.append(size >> 2)
-            data = pack[pos:at]
-            if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
-            if codec == 2: data = brotli.decompress(data)
-            lengths.update(zip(unfolded(data, sizes, refs), sizes))
-    return lengths, unread
+class Packs:
+    """The packed objects of a store. Packs store no names: every block is unfolded once to learn what it holds."""
+    def __init__(self, directory):
+        self.files = [mapped(os.path.join(directory, name)) for name in names_in(directory) if re.fullmatch(r'[0-9a-f]{64}\.pack', name)]
+        self.block_of, self.unread, self.unfold = {}, False, functools.lru_cache(64)(self.unfold)
+        for file, pack in enumerate(self.files):
+            at = 8
+            while at + 32 <= len(pack) and pack[at] == 0x42:
+                _, codec, _, key, _, _, table, _, stored, crc = struct.unpack_from('<BBHIIIIIII', pack, at)
+                block, end = (file, at), at + 32 + table + stored
+                if crc == zlib.crc32(pack[at + 32:end], zlib.crc32(pack[at:at + 28])):  # Else as if its objects were not there.
+                    if key or codec > 2 or (codec == 2 and not brotli): self.unread = True
+                    else: self.block_of.update((name, block) for name in self.unfold(block))
+                at = end
+
+    def get(self, name):
+        """Its bytes, or None. Where a block could not be unfolded, it may be in there: 'not checked'."""
+        block = self.block_of.get(name)
+        return self.unfold(block)[name] if block else 'not checked' if self.unread else None
+
+    def unfold(self, block):
+        """Objects of a block by name: what they hash to, once the hashes that were lifted out of them are put back."""
+        (file, at), sizes, found = block, [], {}
+        pack = self.files[file]
+        _, codec, _, _, count, refs, table, plain, stored, _ = struct.unpack_from('<BBHIIIIIII', pack, at)
+        pos, end = at + 32, at + 32 + table + stored
+        for _ in range(count):
+            size, pos = varint(pack, pos)
+            sizes.append(size >> 2)
+        data = pack[pos:end]
+        if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
+        if codec == 2: data = brotli.decompress(data)
+        at, pos, start, number, names, lifted, ref_at = 0, 0, 0, 0, [], sum(sizes) - 32 * refs, ALL
+        if refs: ref_at, lifted = varint(data, lifted)
+        for size in sizes:  # `pos` counts in the objects as they were, `at` in what was kept of them.
+            end, whole = start + size, b''
+            while ref_at + 32 <= end:
+                zigzag, lifted = varint(data, lifted)
+                number += -(zigzag + 1 >> 1) if zigzag % 2 else zigzag >> 1
+                whole += data[at:at + ref_at - pos] + bytes.fromhex(names[number])
+                at, pos, number, refs, ref_at = at + ref_at - pos, ref_at + 32, number + 1, refs - 1, ALL
+                if refs:
+                    gap, lifted = varint(data, lifted)
+                    ref_at = pos + gap
+            whole += data[at:at + end - pos]
+            at, pos, start = at + end - pos, end, end
+            names.append(sha256(whole))
+            found[names[-1]] = whole
+        return found
 
 def varint(data, at):
     value = shift = 0
@@ -202,29 +230,34 @@ def varint(data, at):
         value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
         if data[at - 1] < 128: return value, at
 
-def unfolded(payload, sizes, refs):
-    """Names of the objects of a block: their hashes, once the hashes that were lifted out of them are put back."""
-    names, at, pos, start, number, ref_at, lifted = [], 0, 0, 0, 0, ALL, sum(sizes) - 32 * refs
-    if refs: ref_at, lifted = varint(payload, lifted)
-    for size in sizes:  # `pos` counts in the objects as they were, `at` in what was kept of them.
-        end, whole = start + size, b''
-        while ref_at + 32 <= end:
-            zigzag, lifted = varint(payload, lifted)
-            number += -(zigzag + 1 >> 1) if zigzag % 2 else zigzag >> 1
-            whole += payload[at:at + ref_at - pos] + bytes.fromhex(names[number])
-            at, pos, number, refs, ref_at = at + ref_at - pos, ref_at + 32, number + 1, refs - 1, ALL
-            if refs:
-                gap, lifted = varint(payload, lifted)
-                ref_at = pos + gap
-        names.append(sha256(whole + payload[at:at + end - pos]))
-        at, pos, start = at + end - pos, end, end
-    return names
+def check_value(ref, get):
+    """Whether the value of a ref is whole, missing, damaged or not checked. Its root is a blob where it has its name."""
+    _, digest, root, size, _ = ref
+    hashing, todo = hashlib.sha256(), [(root, root != digest, size)]
+    while todo:
+        name, is_rope, size = todo.pop()
+        data = get(name) if name else size  # Without a name: literal bytes of a rope's node.
+        if data is None or data == 'not checked': return data or 'missing'
+        if name and sha256(data) != name: return 'damaged'
+        if not is_rope:
+            if name and len(data) != size: return 'damaged'
+            hashing.update(data)
+            continue
+        at, entries = 1, []
+        while at < len(data):
+            head, at = varint(data, at)
+            length, end = head >> 2, at + (32 if head & 3 else head >> 2)
+            entries.append((data[at:end].hex(), head & 3 == 2, length) if head & 3 else (None, False, data[at:end]))
+            at = end
+        if data[0] != 1 or sum(length if name else len(length) for name, _, length in entries) != size: return 'damaged'
+        todo += reversed(entries)
+    return 'whole' if hashing.hexdigest() == digest else 'damaged'
 
 # --- The store and its runs ---
 
 class Store:
     def __init__(self, root):
-        self.root, self.heads, self.packed, frames, log = root, {}, None, [], Log(root, 'store')
+        self.root, self.heads, frames, log = root, {}, [], Log(root, 'store')
         try:
             with open(os.path.join(root, 'store.json'), encoding='utf-8') as file: manifest = json.load(file)
             version, needs = manifest['format']['read'], manifest.get('features', {}).get('mustUnderstand', [])
@@ -240,7 +273,7 @@ class Store:
             if frame.type == 'run/head': self.heads[data['id']] = before if higher else data
         self.ids = {head['run']: run_id for run_id, head in self.heads.items()}
         self.places = {self.run_id(name): os.path.join(root, 'runs', name) for name in names_in(os.path.join(root, 'runs'))
-                       if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+(%~[0-9a-f]{64})?', name)}
+                       if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+|.{80}%~[0-9a-f]{64}', name)}
         self.log_report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems,
                            'incomplete': [log.torn] if log.torn else []}
 
@@ -251,20 +284,19 @@ class Store:
         frame = read_frame(data, 0, max(data.find(b'\n'), 0), GENESIS)
         return name if frame.fault or frame.redacted else data_of(frame)['id']
 
-    def packed_length(self, name):
-        """Of an object in a pack: None where it is in none, 'not checked' where it may be in one that cannot be read."""
-        self.packed = self.packed or packed_objects(os.path.join(self.root, 'packs'))
-        return self.packed[0].get(name, 'not checked' if self.packed[1] else None)
+    @functools.cached_property
+    def packs(self):
+        return Packs(os.path.join(self.root, 'packs'))
 
 class Run:
     """The audit of one run. `given`: a head of it that was kept elsewhere, or None."""
     def __init__(self, store, run_id, given):
         path = store.places.get(run_id, '')
         self.store, self.id, self.log, self.given, self.noted = store, run_id, Log(path, 'log'), given, store.heads.get(run_id)
-        self.open_data, self.own = open_objects(os.path.join(path, 'objects.open'))
+        self.own = open_objects(os.path.join(path, 'objects.open'))
         self.hashes, self.head, self.extra, self.steps, self.turn, self.ended_unseen = {}, None, b'', {}, None, 0
         self.recovered, self.redacted, self.authorised, self.answers = [], {}, set(), {}
-        self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.look(ref) != 'missing', self.visit)
+        self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.get(ref[2]) is not None, self.visit)
         self.incomplete = [] if self.head else ['the run has no whole event']
         self.check_redactions()
         self.check_heads()
@@ -283,15 +315,11 @@ class Run:
         if frame.type == 'step/start': self.steps[data.get('id')] = True
         if frame.type == 'step/end' and self.steps.pop(data.get('id'), None) is None: self.ended_unseen += 1  # Redacted.
         for ref in refs_of(frame):
-            answer = self.answers[ref[2]] = self.answers.get(ref[2]) or self.look(ref)
+            answer = self.answers[ref[2]] = self.answers.get(ref[2]) or check_value(ref, self.get)
             if answer in ('missing', 'damaged'): self.log.problem('object', frame.seq, f'object {ref[2]} is {answer}')
 
-    def look(self, ref):
-        """Whether the value of a ref is whole, missing, damaged or not checked."""
-        _, digest, root, size, _ = ref
-        start, end = self.own.get(root, (0, 0))
-        name, length = (sha256(self.open_data[start:end]), end - start) if end else (root, self.store.packed_length(root))
-        return 'missing' if length is None else length if length == 'not checked' else 'whole' if (name, length) == (digest, size) else 'damaged'
+    def get(self, name):
+        return self.own.get(name) or self.store.packs.get(name)
 
     def check_redactions(self):
         for seq, kind in self.redacted.items():

@@ -61,7 +61,8 @@ export class FsLocks {
   private write(path: string, file: LockFile): void {
     const out = this.disk.openFile(path, 'create')
     try {
-      out.append(Buffer.from(`${JSON.stringify(file)}\n`))
+      const bytes = Buffer.from(`${JSON.stringify(file)}\n`)
+      for (let at = 0; at < bytes.length; ) at += out.append(bytes.subarray(at))
     } finally {
       out.close()
     }
@@ -72,7 +73,7 @@ export class FsLocks {
     const file = this.read(log, segment)
     if (file === undefined) return undefined
     const holder = { pid: file.pid, host: file.host, program: file.program }
-    return { holder, liveness: this.processes.liveness(file) }
+    return { holder, liveness: file === TORN ? 'dead' : this.processes.liveness(file) }
   }
 
   /** Give a lock back. One that is no longer ours stays. */
@@ -105,7 +106,7 @@ export class FsLocks {
   }
 }
 
-/** A lock that cannot be read is held by nobody we can ask: never taken over automatically. */
+/** A lock that says nothing we know is held by nobody we can ask: never taken over automatically. */
 const UNREADABLE: LockFile = {
   pid: 0,
   start: '',
@@ -116,13 +117,17 @@ const UNREADABLE: LockFile = {
   token: '',
 }
 
+/** A lock appears whole, so only a power loss leaves half of one, and its holder did not survive that. */
+const TORN: LockFile = { ...UNREADABLE, host: 'unknown (the lock file is torn)' }
+
 function parseLock(bytes: Buffer): LockFile {
+  let file: Partial<LockFile> | null
   try {
-    const file = JSON.parse(bytes.toString()) as Partial<LockFile>
-    return typeof file.pid === 'number' && typeof file.host === 'string'
-      ? { ...UNREADABLE, ...file }
-      : UNREADABLE
+    file = JSON.parse(bytes.toString())
   } catch {
-    return UNREADABLE
+    return TORN
   }
+  return typeof file?.pid === 'number' && typeof file.host === 'string'
+    ? { ...UNREADABLE, ...file }
+    : UNREADABLE
 }

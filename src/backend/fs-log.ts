@@ -65,12 +65,14 @@ export class FsLogs {
       const newest = this.newest(log)
       const top = Math.max(newest, ...this.locks.numbers(log))
       const held = this.locks.inspect(log, top)
+      // A lock above the segments we saw, gone by now: its holder came and went between our looks.
+      if (held === undefined && top !== newest) continue
       if (held !== undefined && held.liveness !== 'dead' && options.force !== true)
         throw locked(log, held)
-      const clean = held === undefined && top === newest
-      const writer = clean
-        ? this.takeTurn(log, newest, options)
-        : this.takeOver(log, top + 1, options)
+      const writer =
+        held === undefined
+          ? this.takeTurn(log, newest, options)
+          : this.takeOver(log, top + 1, options)
       if (writer !== undefined) return writer
     }
     throw locked(log, this.holder(log))

@@ -110,11 +110,13 @@ class FsBackend implements Backend {
     }
   }
 
+  /** A path in `tmp/` that nobody else uses. */
+  private draft(stem: string): string {
+    return join(this.layout.tmp(), `${stem}.${process.pid}.${performance.now()}.${Math.random()}`)
+  }
+
   private writeDraft(bytes: Uint8Array): string {
-    const path = join(
-      this.layout.tmp(),
-      `draft.${process.pid}.${performance.now()}.${Math.random()}`,
-    )
+    const path = this.draft('draft')
     const file = this.disk.openFile(path, 'create')
     try {
       for (let at = 0; at < bytes.length; ) at += file.append(bytes.subarray(at))
@@ -150,8 +152,16 @@ class FsBackend implements Backend {
     return this.writing(() => {
       this.openObjects.get(id)?.close()
       this.openObjects.delete(id)
-      this.disk.removeTree(this.layout.run(id))
-      this.disk.syncDir(this.layout.runs())
+      const { disk, layout } = this
+      if (disk.exists(layout.run(id))) {
+        // It goes as a whole: half a run would look like a damaged one.
+        disk.rename(layout.run(id), this.draft('removed'))
+        disk.syncDir(layout.tmp())
+        disk.syncDir(layout.runs())
+      }
+      for (const name of disk.list(layout.tmp())) {
+        if (name.startsWith('removed.')) disk.removeTree(join(layout.tmp(), name))
+      }
     })
   }
 

@@ -50,10 +50,12 @@ export function systemProcesses(): ProcessTable {
 
 function livenessOf(self: ProcessIdentity, other: ProcessIdentity): Liveness {
   if (other.host !== self.host) return 'unknown'
+  if (other.boot === '' && self.boot !== '') return 'unknown'
   // Same machine, other boot: nothing of that boot is left.
   if (other.boot !== self.boot) return 'dead'
   if (other.namespace !== self.namespace) return 'unknown'
   if (!pidExists(other.pid)) return 'dead'
+  if (stateOf(other.pid) === 'Z') return 'dead' // Killed, and nobody has waited for it yet.
   const start = startOf(String(other.pid))
   return start !== '' && other.start !== '' && start !== other.start ? 'dead' : 'alive'
 }
@@ -69,9 +71,18 @@ function pidExists(pid: number): boolean {
 }
 
 function startOf(pid: string): string {
+  return statFields(pid)[19] ?? ''
+}
+
+function stateOf(pid: number): string {
+  return statFields(String(pid))[0] ?? ''
+}
+
+/** The fields of `/proc/<pid>/stat` from the third on; none where the platform does not say. */
+function statFields(pid: string): string[] {
   const stat = textOf(`/proc/${pid}/stat`)
-  // The command in field 2 may hold anything; fields count from behind its closing parenthesis.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  // The command in field 2 may hold anything; the rest begins behind its closing parenthesis.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 function machineId(): string {

@@ -60,13 +60,22 @@ export class Call {
   }
 
   /** The store of `--store`, `DAGLOG_DIR`, or the nearest one; closed when the verb is done. */
-  async store(options: { readonly create?: boolean } = {}): Promise<Store> {
+  async store(
+    options: {
+      /** Make one where there is none. */
+      readonly create?: boolean
+      /** Notices that would be no news to anybody. */
+      readonly hush?: Notice['about']
+    } = {},
+  ): Promise<Store> {
     const { openStore } = await import('../open.js')
     this.opened ??= await openStore(this.text('store'), {
       create: options.create ?? false,
       program: `daglog ${this.verb}`,
       lockWaitMs: this.number('wait') ?? LOCK_WAIT_MS,
-      onNotice: (notice) => this.notice(notice),
+      onNotice: (notice) => {
+        if (notice.about !== options.hush) this.notice(notice)
+      },
     })
     return this.opened
   }

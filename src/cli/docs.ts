@@ -35,9 +35,7 @@ only with \`-v\`.`
 function verbSection(verb: Verb): string {
   const parts = [`### ${verb.name}`, `${verb.summary}.`, fenced(usageOf(verb))]
   if (verb.arguments.length > 0)
-    parts.push(
-      verb.arguments.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n'),
-    )
+    parts.push(verb.arguments.map(({ name, summary }) => `- \`${name}\`: ${summary}`).join('\n'))
   if (verb.flags.length > 0) parts.push(flagTable(verb.flags))
   parts.push(
     fenced(verb.examples.map(({ command, says }) => `$ ${command}\n  # ${says}`).join('\n')),

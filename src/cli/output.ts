@@ -4,6 +4,7 @@
  * is given. Standard output is gathered and written in large pieces.
  */
 import { styleText } from 'node:util'
+import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 import { printable } from '../value/preview.js'
 
@@ -62,9 +63,9 @@ export class Output {
     this.gather(`${plainJson(json)}\n`)
   }
 
-  /** The one document of `--json`. */
+  /** The one document of `--json`. Values that JSON cannot carry are written as in events. */
   document(schema: string, fields: Readonly<Record<string, unknown>>): void {
-    this.jsonLine(JSON.stringify({ schema, ...fields }))
+    this.jsonLine(encodeValue({ schema, ...fields }).text)
   }
 
   /** A piece of a JSON document that is too long to be built at once. */
@@ -146,7 +147,8 @@ export class Output {
     let text = ''
     for (const piece of pieces) {
       if (typeof piece === 'string') text += printable(piece)
-      else text += colored ? styleText(piece[0], printable(piece[1]), NO_CHECK) : printable(piece[1])
+      else
+        text += colored ? styleText(piece[0], printable(piece[1]), NO_CHECK) : printable(piece[1])
     }
     return text
   }

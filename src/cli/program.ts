@@ -100,7 +100,10 @@ function parse(argv: readonly string[]): Asked {
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain')
     .helpCommand('help [VERB]', 'explain a verb')
-    .addHelpText('after', "\n`daglog VERB --help` has each verb's options, examples and exit codes.")
+    .addHelpText(
+      'after',
+      "\n`daglog VERB --help` has each verb's options, examples and exit codes.",
+    )
     // A verb's option may take a value that looks like one of the common options.
     .enablePositionalOptions()
     .configureOutput({ writeErr: () => {} })
@@ -140,10 +143,7 @@ function describe(command: Command, verb: Verb): void {
 }
 
 function optionOf(flag: Flag): Option {
-  const option = new Option(
-    termOf(flag).replace(/ ([A-Z:]+)$/, ' <$1>'),
-    flag.summary,
-  )
+  const option = new Option(termOf(flag).replace(/ ([A-Z:]+)$/, ' <$1>'), flag.summary)
   if (flag.choices !== undefined) option.choices([...flag.choices])
   if (flag.type === 'number') option.argParser(count)
   if (flag.type === 'list')

@@ -69,7 +69,6 @@ function isDamage(error: unknown): boolean {
 }
 
 async function firstEvent(view: RunView, options: EventsOptions): Promise<RunEvent | undefined> {
-  for await (const event of view.events({ ...options, refs: true }))
-    if (!isGap(event)) return event
+  for await (const event of view.events({ ...options, refs: true })) if (!isGap(event)) return event
   return undefined
 }

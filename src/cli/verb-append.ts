@@ -22,6 +22,9 @@ async function dataOf(call: Call): Promise<unknown> {
     return parseJsonText(text)
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error
-    throw call.usage(`--data is no JSON that can be kept: ${error.message}`, `--data '{"text":"hello"}'`)
+    throw call.usage(
+      `--data is no JSON that can be kept: ${error.message}`,
+      `--data '{"text":"hello"}'`,
+    )
   }
 }

@@ -9,7 +9,8 @@ export async function rm(call: Call): Promise<ExitCode> {
   const id = await store.resolve(call.argument('RUN'))
   if (!call.has('yes')) {
     const info = (await store.runs()).find((run) => run.id === id)
-    const size = info === undefined ? '' : ` (${countText(info.events, 'event')}, ${bytesText(info.bytes)})`
+    const size =
+      info === undefined ? '' : ` (${countText(info.events, 'event')}, ${bytesText(info.bytes)})`
     throw call.usage(`run ${id}${size} would be deleted, and nothing was`, `daglog rm ${id} --yes`)
   }
   await store.deleteRun(id, { force: call.has('force') })

@@ -55,7 +55,8 @@ export const VERBS: readonly Verb[] = [
         name: 'in',
         type: 'text',
         value: 'FILE',
-        summary: 'what it was given; - for standard input. UTF-8 is kept as text, the rest as bytes',
+        summary:
+          'what it was given; - for standard input. UTF-8 is kept as text, the rest as bytes',
       },
       { name: 'out', type: 'text', value: 'FILE', summary: 'what it gave; - for standard input' },
       {
@@ -127,7 +128,9 @@ export const VERBS: readonly Verb[] = [
     name: 'runs',
     summary: 'List runs, newest first, children below their parents',
     arguments: [],
-    flags: [{ name: 'limit', type: 'number', value: 'N', summary: 'at most so many; all unless told' }],
+    flags: [
+      { name: 'limit', type: 'number', value: 'N', summary: 'at most so many; all unless told' },
+    ],
     examples: [
       { command: 'daglog runs --limit 5', says: 'the latest five' },
       { command: "daglog runs --json | jq -r '.runs[].run'", says: 'all ids' },
@@ -335,7 +338,10 @@ export const VERBS: readonly Verb[] = [
     arguments: [RUN],
     flags: [ID],
     examples: [
-      { command: 'daglog salvage score-3f2a', says: 'exit 5: what could not be read is named in it' },
+      {
+        command: 'daglog salvage score-3f2a',
+        says: 'exit 5: what could not be read is named in it',
+      },
     ],
     exits: [0, 1, 3, 4, 5, 7],
     load: async () => (await import('./verb-salvage.js')).salvage,

@@ -7,12 +7,15 @@
 import { applyTags } from './decode.js'
 import { encodeValue, type Tagging } from './encode.js'
 import { DaglogError } from './errors.js'
-import type { Hash } from './hash.js'
+import { type Hash, isHash } from './hash.js'
 import { BODY_DATA_BYTES_MAX, VALUE_HOIST_BYTES_MIN, VALUE_INLINE_BYTES_MAX } from './limits.js'
 import { pointerStep, replaceAt } from './pointer.js'
 
-/** How the exact bytes of a value out of line are read: JSON text, UTF-8 text, or as they are. */
-export type RefKind = 'json' | 'text' | 'bytes'
+/**
+ * How the exact bytes of a value out of line are read: JSON text; JSON text, a newline, and its codec
+ * tags as JSON; UTF-8 text; or as they are.
+ */
+export type RefKind = 'json' | 'tagged' | 'text' | 'bytes'
 
 /** Where a large value was: the hash of its exact bytes, and the object that rebuilds them. */
 export interface Ref {
@@ -60,12 +63,26 @@ function encodeMembers(data: Record<string, unknown>): EncodedData {
   const tags: Tagging[] = []
   let inline = ''
   for (const key of Object.keys(data)) {
-    const encoded = encodeAt(data[key], pointerStep(key))
-    for (const value of encoded.large) large.push(value)
-    for (const tag of encoded.tags) tags.push(tag)
-    inline += `${inline === '' ? '{' : ','}${JSON.stringify(key)}:${encoded.text}`
+    let text = shortText(data[key])
+    if (text === undefined) {
+      const encoded = encodeAt(data[key], pointerStep(key))
+      for (const value of encoded.large) large.push(value)
+      for (const tag of encoded.tags) tags.push(tag)
+      text = encoded.text
+    }
+    inline += `${inline === '' ? '{' : ','}${JSON.stringify(key)}:${text}`
   }
   return { inline: inline === '' ? '{}' : `${inline}}`, large, tags }
+}
+
+/** Most bytes that one UTF-16 unit takes in JSON text: `\\u0000`. */
+const ESCAPED_BYTES_MAX = 6
+
+/** The JSON text of a string that can only be short, as most members are; undefined for all else. */
+function shortText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length * ESCAPED_BYTES_MAX + 2 <= VALUE_INLINE_BYTES_MAX
+    ? JSON.stringify(value)
+    : undefined
 }
 
 /**
@@ -87,12 +104,9 @@ function encodeAt(
     },
   })
   if (!isLargeText(text)) return { text, tags, large: inner }
+  const outer = largeScalar(value, pointer, 0) ?? largeJson(text, tags, pointer)
   // What is put back first must be the outer one.
-  return {
-    text: 'null',
-    tags,
-    large: [{ pointer, kind: 'json', bytes: Buffer.from(text) }, ...inner],
-  }
+  return { text: 'null', tags: [], large: [outer, ...inner] }
 }
 
 /** The members of two encoded objects as one; they must have no key in common. */
@@ -105,6 +119,13 @@ export function joinData(left: EncodedData, right: EncodedData): EncodedData {
     large: [...left.large, ...right.large],
     tags: [...left.tags, ...right.tags],
   }
+}
+
+/** Tags go where their value goes; there they are relative to it. */
+function largeJson(text: string, tags: readonly Tagging[], pointer: string): LargeValue {
+  if (tags.length === 0) return { pointer, kind: 'json', bytes: Buffer.from(text) }
+  const relative = tags.map(([at, tag]) => [at.slice(pointer.length), tag])
+  return { pointer, kind: 'tagged', bytes: Buffer.from(`${text}\n${JSON.stringify(relative)}`) }
 }
 
 /** A string or byte array of at least `bytesMin` goes out of line as its own bytes, not as JSON. */
@@ -166,14 +187,22 @@ export interface Body {
 
 /** Parse a body whose commitment was already checked. @throws FRAME_INVALID */
 export function parseBody(bytes: Uint8Array): Body {
-  let body: { refs?: unknown; enc?: unknown; op?: unknown; data?: unknown }
+  let body: { salt?: unknown; refs?: unknown; enc?: unknown; op?: unknown; data?: unknown } | null
   try {
     body = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   } catch (cause) {
     throw new DaglogError('FRAME_INVALID', 'the body of a frame is no JSON', {}, { cause })
   }
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'data')) {
+    throw new DaglogError('FRAME_INVALID', 'the body of a frame has no data')
+  }
+  const refs = parseRefs(body.refs)
+  // Whoever audits looks for refs in one place only; there must be none elsewhere.
+  if (refs.length > 0 && !hasRefs(bytes)) {
+    throw new DaglogError('FRAME_INVALID', 'the refs of a body are not where they belong')
+  }
   return {
-    refs: parseRefs(body.refs),
+    refs,
     tags: Array.isArray(body.enc) ? (body.enc as Tagging[]) : [],
     ...(typeof body.op === 'string' ? { op: body.op } : {}),
     data: body.data,
@@ -182,21 +211,33 @@ export function parseBody(bytes: Uint8Array): Body {
 
 const REFS_AT = `{"salt":"${'0'.repeat(32)}",`.length
 const REFS_KEY = Buffer.from('"refs":')
+const NO_REFS: readonly Ref[] = []
 
 /** The refs of a body; parses nothing where it has none, which is most of verify's work. */
 export function refsOf(bytes: Uint8Array): readonly Ref[] {
-  const here = bytes.subarray(REFS_AT, REFS_AT + REFS_KEY.length)
-  return REFS_KEY.equals(here) ? parseBody(bytes).refs : []
+  return hasRefs(bytes) ? parseBody(bytes).refs : NO_REFS
+}
+
+function hasRefs(bytes: Uint8Array): boolean {
+  return REFS_KEY.equals(bytes.subarray(REFS_AT, REFS_AT + REFS_KEY.length))
 }
 
 function parseRefs(rows: unknown): Ref[] {
   if (rows === undefined) return []
   if (!Array.isArray(rows)) throw new DaglogError('FRAME_INVALID', 'the refs of a body are no list')
   return rows.map((row) => {
-    if (!Array.isArray(row) || row.length < 5)
-      throw new DaglogError('FRAME_INVALID', 'a ref of a body is malformed')
-    const [pointer, sha256, root, size, kind] = row
-    return { pointer, sha256, root, size, kind } as Ref
+    const [pointer, sha256, root, size, kind] = Array.isArray(row) ? row : []
+    const sized = Number.isSafeInteger(size) && size >= 0
+    if (
+      typeof pointer === 'string' &&
+      isHash(sha256) &&
+      isHash(root) &&
+      sized &&
+      typeof kind === 'string'
+    ) {
+      return { pointer, sha256, root, size, kind: kind as RefKind }
+    }
+    throw new DaglogError('FRAME_INVALID', 'a ref of a body is malformed')
   })
 }
 
@@ -213,11 +254,15 @@ export function refValue(ref: Ref, bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   if (ref.kind === 'text') return text
   try {
-    return JSON.parse(text)
+    if (ref.kind === 'json') return JSON.parse(text)
+    if (ref.kind !== 'tagged') throw new Error(`a value of kind "${ref.kind}" is not known here`)
+    const end = text.indexOf('\n')
+    return applyTags(JSON.parse(text.slice(0, end)), JSON.parse(text.slice(end + 1)))
   } catch (cause) {
+    const place = ref.pointer || 'the top'
     throw new DaglogError(
       'OBJECT_CORRUPT',
-      `the value at ${ref.pointer || 'the top'} is no JSON`,
+      `the value at ${place} is not readable`,
       { ref },
       { cause },
     )

@@ -1,7 +1,7 @@
 /**
  * A digest of a value that does not depend on the order of its keys.
- * The text hashed is RFC 8785 (JCS) for every value that JCS can carry; lone surrogates, which it
- * refuses, are kept as escapes, and codec tags are appended, so that 1n, "1" and a Date differ.
+ * The text hashed is RFC 8785 (JCS), but for what JCS refuses or changes: lone surrogates are kept as
+ * escapes and -0 as -0; codec tags are appended, so that 1n, "1" and a Date differ.
  * @see docs/format.md#digests
  */
 import { encodeValue } from './encode.js'

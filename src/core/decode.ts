@@ -14,11 +14,19 @@ import { replaceAt, valueAt } from './pointer.js'
  */
 export function applyTags(root: unknown, tags: readonly Tagging[], at = ''): unknown {
   let value = root
-  for (const [pointer, tag] of tags) {
+  for (const tagging of tags) {
+    checkTagging(tagging)
+    const [pointer, tag] = tagging
     const inside = pointer.slice(at.length)
     value = replaceAt(value, inside, revive(valueAt(value, inside), tag, pointer))
   }
   return value
+}
+
+function checkTagging(tagging: unknown): void {
+  const [pointer, tag] = Array.isArray(tagging) ? tagging : []
+  if (typeof pointer === 'string' && typeof tag === 'string') return
+  throw new DaglogError('FRAME_INVALID', 'a codec tag is no pair of a pointer and a name')
 }
 
 function revive(stood: unknown, tag: CodecTag, pointer: string): unknown {
@@ -36,7 +44,7 @@ function revive(stood: unknown, tag: CodecTag, pointer: string): unknown {
       break
     case 'date':
       if (stood === null) return new Date(Number.NaN)
-      if (typeof stood === 'string') return new Date(stood)
+      if (typeof stood === 'string' && isDateText(stood)) return new Date(stood)
       break
     case 'bytes':
       if (typeof stood === 'string') return new Uint8Array(Buffer.from(stood, 'base64'))
@@ -46,4 +54,10 @@ function revive(stood: unknown, tag: CodecTag, pointer: string): unknown {
     `codec tag "${tag}" does not fit the value at ${pointer}`,
     { pointer, tag },
   )
+}
+
+/** One spelling for each moment: the one that `toISOString` gives. */
+function isDateText(text: string): boolean {
+  const date = new Date(text)
+  return !Number.isNaN(date.getTime()) && date.toISOString() === text
 }

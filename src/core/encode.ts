@@ -140,15 +140,26 @@ function scalarText(
       throw unsupported(pathOf(stack, at), `a ${typeof value}`)
   }
   if (value === null) return 'null'
-  if (value instanceof Date) {
+  if (value instanceof Date && isPlainDate(value)) {
     tags.push([pathOf(stack, at), 'date'])
     return Number.isNaN(value.getTime()) ? 'null' : `"${value.toISOString()}"`
   }
-  if (value instanceof Uint8Array) {
+  if (isBytes(value)) {
     tags.push([pathOf(stack, at), 'bytes'])
     return `"${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}"`
   }
   return undefined
+}
+
+/** A subclass, or one with members of its own, would come back as something else. */
+function isPlainDate(date: Date): boolean {
+  return Object.getPrototypeOf(date) === Date.prototype && Object.keys(date).length === 0
+}
+
+function isBytes(value: object): value is Uint8Array {
+  if (!(value instanceof Uint8Array)) return false
+  const proto = Object.getPrototypeOf(value)
+  return proto === Uint8Array.prototype || proto === Buffer.prototype
 }
 
 function openContainer(container: object, stack: Open[], at: string, order: KeyOrder): Open {
@@ -162,6 +173,10 @@ function openContainer(container: object, stack: Open[], at: string, order: KeyO
     throw unsupported(pathOf(stack, at), 'an object with symbol keys')
   }
   if (Array.isArray(container)) {
+    // Array.prototype is itself an array, in every realm; the prototype of a subclass is not.
+    if (!Array.isArray(Object.getPrototypeOf(container))) {
+      throw unsupported(pathOf(stack, at), 'an instance of a subclass of Array')
+    }
     if (Object.keys(container).length > container.length) {
       throw unsupported(pathOf(stack, at), 'an array with named properties')
     }

@@ -1,5 +1,6 @@
 /**
  * Errors as data: what a step or a run keeps of one.
+ * Never throws, whatever was thrown: the error itself must not be lost over its description.
  */
 import type { ErrorData } from './event.js'
 
@@ -8,16 +9,42 @@ const CAUSES_MAX = 8
 
 /** How an error is kept: enough to know it again, its stack as an annotation. */
 export function errorData(error: unknown, depth = 0): ErrorData {
-  if (!(error instanceof Error))
-    return { name: 'Error', message: typeof error === 'string' ? error : String(error) }
-  const code = (error as { code?: unknown }).code
+  const code = member(error, 'code')
+  const cause = member(error, 'cause')
+  const stack = member(error, 'stack')
   return {
-    name: error.name,
-    message: error.message,
-    ...(typeof code === 'string' || typeof code === 'number' ? { code: String(code) } : {}),
-    ...(error.cause !== undefined && depth < CAUSES_MAX
-      ? { cause: errorData(error.cause, depth + 1) }
-      : {}),
-    ...(error.stack === undefined || depth > 0 ? {} : { stack: error.stack }),
+    name: stringOf(member(error, 'name')) ?? 'Error',
+    message: stringOf(member(error, 'message')) ?? textOf(error) ?? 'an error without a text',
+    ...(code === undefined ? {} : { code: textOf(code) ?? 'unknown' }),
+    ...(cause === undefined || depth >= CAUSES_MAX ? {} : { cause: errorData(cause, depth + 1) }),
+    ...(typeof stack !== 'string' || depth > 0 ? {} : { stack }),
+  }
+}
+
+/** A member of an error of any class, of another realm, or of a plain object that was thrown. */
+function member(error: unknown, key: string): unknown {
+  if (typeof error !== 'object' || error === null) return undefined
+  try {
+    return (error as Record<string, unknown>)[key]
+  } catch {
+    return undefined // A getter that throws says nothing.
+  }
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'object' || typeof value === 'function') return objectText(value)
+  return String(value)
+}
+
+function objectText(value: unknown): string | undefined {
+  try {
+    const text = String(value)
+    return text.startsWith('[object ') ? undefined : text
+  } catch {
+    return undefined // Nothing in it has a text.
   }
 }

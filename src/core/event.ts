@@ -146,7 +146,7 @@ export function checkType(type: string): void {
   if (typeof type !== 'string' || type.length > TYPE_BYTES_MAX || !TYPE_PATTERN.test(type)) {
     throw new DaglogError(
       'TYPE_INVALID',
-      `${JSON.stringify(type)} is no event type; try: lower-case words of [a-z0-9-] joined by "/", at most ${TYPE_BYTES_MAX} bytes, such as "cart/add"`,
+      `${typeof type === 'string' ? JSON.stringify(type.slice(0, 80)) : `a ${typeof type}`} is no event type; try: lower-case words of [a-z0-9-] joined by "/", at most ${TYPE_BYTES_MAX} bytes, such as "cart/add"`,
       { type },
     )
   }

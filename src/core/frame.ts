@@ -3,7 +3,6 @@
  * Knows framing only: it neither reads files nor understands event types.
  * @see docs/format.md#frame
  */
-import { isAscii } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { GENESIS, HASH_HEX_LENGTH, type Hash, isHash, sha256 } from './hash.js'
 
@@ -35,15 +34,18 @@ export function encodeFrame(prev: Hash, head: FrameHead, body: string): EncodedF
   return { text: `${signed},"hash":"${own}","body":${body}}\n`, hash: own }
 }
 
-const COMMIT_KEY = ',"commit":"'
-const HASH_KEY = '","hash":"'
-const BODY_KEY = '","body":'
+const SEQ_KEY = Buffer.from('{"seq":')
+const TIME_KEY = Buffer.from(',"time":')
+const TYPE_KEY = Buffer.from(',"type":"')
+const LAG_KEY = Buffer.from(',"lag":')
+const LEFT_KEY = Buffer.from(',"left":')
+const COMMIT_KEY = Buffer.from(',"commit":"')
+const HASH_KEY = Buffer.from('","hash":"')
+const BODY_KEY = Buffer.from('","body":')
+const COMMA = 0x2c
+const QUOTE = 0x22
+const DIGIT_0 = 0x30
 const CLOSE = 0x7d
-/** From the start of the commit key to the first byte of the body. */
-const TRAILER_LENGTH =
-  COMMIT_KEY.length + HASH_HEX_LENGTH + HASH_KEY.length + HASH_HEX_LENGTH + BODY_KEY.length
-/** Heads are about 130 bytes; a longer one only costs a second look. */
-const HEAD_LOOK_BYTES = 512
 
 /** What is wrong with a line. `form`: it is no frame at all; the others name the hash that differs. */
 export interface FrameFault {
@@ -51,6 +53,8 @@ export interface FrameFault {
   readonly expected?: string
   readonly found?: string
 }
+
+const NO_FRAME: FrameFault = { fault: 'form' }
 
 /**
  * Reads one line at a time and keeps what it said until the next; one instance serves a whole walk,
@@ -69,36 +73,96 @@ export class FrameReader implements FrameHead {
   bodyTo = 0
   redacted = false
   /** Set when `read` returned false. */
-  fault: FrameFault = { fault: 'form' }
+  fault: FrameFault = NO_FRAME
+  #number = 0
+  #typeFrom = 0
+  #typeTo = 0
+  /** Whether all of the head was compared with ASCII, byte by byte. */
+  #plain = true
 
   /**
    * Read the line at `from` up to, not including, its newline at `to`; it follows `prev`. Checks every
    * byte. Pass undefined where the predecessor is not known: then the line's hash is taken as it stands.
    */
   read(bytes: Buffer, from: number, to: number, prev: Hash | undefined): boolean {
-    this.fault = { fault: 'form' }
-    let text = latin1(bytes, from, Math.min(to, from + HEAD_LOOK_BYTES))
-    // No string holds these bytes unescaped and no head field may be called commit, so the first hit is the key itself.
-    let commitAt = text.indexOf(COMMIT_KEY)
-    if (commitAt < 0 || commitAt + TRAILER_LENGTH > text.length) {
-      commitAt = bytes.subarray(from, to).indexOf(COMMIT_KEY)
-      text = latin1(bytes, from, Math.min(to, from + commitAt + TRAILER_LENGTH))
-    }
-    const bodyAt = commitAt + TRAILER_LENGTH
-    if (commitAt < 0 || from + bodyAt >= to || bytes[to - 1] !== CLOSE) return false
-    if (!this.#readHead(text, commitAt)) return false
-    const signedLength = commitAt + COMMIT_KEY.length + HASH_HEX_LENGTH + 1
-    const hashAt = signedLength - 1 + HASH_KEY.length
-    // The hash covers neither these separators nor the closing brace: compare them by hand.
-    if (!text.startsWith(HASH_KEY, signedLength - 1)) return false
-    if (!text.startsWith(BODY_KEY, hashAt + HASH_HEX_LENGTH)) return false
-    this.hash = text.slice(hashAt, hashAt + HASH_HEX_LENGTH) as Hash
-    this.bodyFrom = from + bodyAt
+    this.fault = NO_FRAME
+    const fieldsEnd = this.#readFields(bytes, from, to)
+    if (fieldsEnd < 0) return false
+    const commitKeyAt = this.#findCommit(bytes, fieldsEnd, to)
+    if (commitKeyAt < 0) return false
+    const commitAt = commitKeyAt + COMMIT_KEY.length
+    const commitEnd = commitAt + HASH_HEX_LENGTH
+    const hashAt = commitEnd + HASH_KEY.length
+    const bodyKeyAt = hashAt + HASH_HEX_LENGTH
+    this.bodyFrom = bodyKeyAt + BODY_KEY.length
     this.bodyTo = to - 1
+    if (this.bodyFrom >= to || bytes[this.bodyTo] !== CLOSE) return false
+    // The hash covers neither these separators nor the closing brace: compare them by hand.
+    if (!isAt(HASH_KEY, bytes, commitEnd) || !isAt(BODY_KEY, bytes, bodyKeyAt)) return false
+    const text = latin1(bytes, from, this.bodyFrom)
+    this.type = text.slice(this.#typeFrom - from, this.#typeTo - from)
+    this.extra = fieldsEnd === commitKeyAt ? '' : bytes.toString('utf8', fieldsEnd, commitKeyAt)
+    this.hash = text.slice(hashAt - from, bodyKeyAt - from) as Hash
     return (
-      this.#checkCommit(bytes, text.slice(signedLength - 1 - HASH_HEX_LENGTH, signedLength - 1)) &&
-      this.#checkChain(bytes, from, text, signedLength, prev)
+      this.#checkCommit(bytes, text.slice(commitAt - from, commitEnd - from)) &&
+      this.#checkChain(bytes, from, commitEnd + 1 - from, text, prev)
     )
+  }
+
+  /** Where the commit's key is, or -1. Only the heads of frame 0, and of later formats, have fields before it. */
+  #findCommit(bytes: Buffer, from: number, to: number): number {
+    if (isAt(COMMIT_KEY, bytes, from)) return from
+    this.#plain = false
+    if (bytes[from] !== COMMA || bytes[from + 1] !== QUOTE) return -1
+    // No string holds these bytes unescaped and no field may be called commit, so the first hit is the key itself.
+    const at = bytes.subarray(from, to).indexOf(COMMIT_KEY)
+    return at < 0 ? -1 : from + at
+  }
+
+  /** The fields that every head begins with; returns where they end, or -1. */
+  #readFields(bytes: Buffer, from: number, to: number): number {
+    let at = this.#readNumber(bytes, SEQ_KEY, from)
+    this.seq = this.#number
+    at = this.#readNumber(bytes, TIME_KEY, at)
+    this.time = this.#number
+    if (at < 0 || !isAt(TYPE_KEY, bytes, at)) return -1
+    this.#typeFrom = at + TYPE_KEY.length
+    this.#typeTo = this.#typeFrom
+    let bits = 0
+    for (; this.#typeTo < to; this.#typeTo += 1) {
+      const byte = bytes[this.#typeTo] as number
+      if (byte === QUOTE) break
+      bits |= byte
+    }
+    this.#plain = bits < 0x80
+    at = this.#readOptional(bytes, LAG_KEY, this.#typeTo + 1)
+    this.lag = this.#number
+    at = this.#readOptional(bytes, LEFT_KEY, at)
+    this.left = this.#number
+    return at
+  }
+
+  #readOptional(bytes: Buffer, key: Uint8Array, at: number): number {
+    this.#number = 0
+    return at >= 0 && isAt(key, bytes, at) ? this.#readNumber(bytes, key, at) : at
+  }
+
+  /** Reads `key` and the integer after it; returns where it ends, or -1. */
+  #readNumber(bytes: Buffer, key: Uint8Array, at: number): number {
+    if (at < 0 || !isAt(key, bytes, at)) return -1
+    const from = at + key.length
+    let end = from
+    let number = 0
+    for (;;) {
+      const digit = (bytes[end] as number) - DIGIT_0
+      if (!(digit >= 0 && digit <= 9)) break
+      number = number * 10 + digit
+      end += 1
+    }
+    this.#number = number
+    // One spelling for each number: no leading zero, nothing past 2^53.
+    const spelled = end > from && (end === from + 1 || bytes[from] !== DIGIT_0)
+    return spelled && Number.isSafeInteger(number) ? end : -1
   }
 
   #checkCommit(bytes: Buffer, commit: string): boolean {
@@ -106,6 +170,7 @@ export class FrameReader implements FrameHead {
     const committed = sha256(body)
     this.redacted = false
     if (committed === commit) return true
+    this.#plain = false
     this.redacted = isFiller(body)
     if (!this.redacted) this.fault = { fault: 'commit', expected: commit, found: committed }
     return this.redacted
@@ -114,63 +179,26 @@ export class FrameReader implements FrameHead {
   #checkChain(
     bytes: Buffer,
     from: number,
-    text: string,
     length: number,
+    text: string,
     prev: Hash | undefined,
   ): boolean {
     if (prev === undefined) return isHash(this.hash)
-    // The head we write is ASCII, so hashing the decoded text is hashing the bytes. Others' may not be, and
-    // é in one byte decodes to the text that é in two bytes is.
-    let own = hash('sha256', prev + text.slice(0, length), 'hex')
-    if (own === this.hash && isAscii(bytes.subarray(from, from + length))) return true
-    own = sha256(Buffer.concat([Buffer.from(prev), bytes.subarray(from, from + length)]))
+    // Hashing text is quicker than joining bytes, and is the same only where the bytes are ASCII: é in one
+    // byte decodes to the text that é in two bytes is.
+    const own = this.#plain
+      ? (hash('sha256', prev + text.slice(0, length), 'hex') as Hash)
+      : sha256(Buffer.concat([Buffer.from(prev), bytes.subarray(from, from + length)]))
     if (own === this.hash) return true
     this.fault = { fault: 'hash', expected: own, found: this.hash }
     return false
   }
+}
 
-  #readHead(text: string, end: number): boolean {
-    let at = this.#digits(text, '{"seq":', 0)
-    this.seq = this.#number
-    at = this.#digits(text, ',"time":', at)
-    this.time = this.#number
-    if (at < 0 || !text.startsWith(',"type":"', at)) return false
-    const typeAt = at + 9
-    const typeEnd = text.indexOf('"', typeAt)
-    this.type = text.slice(typeAt, typeEnd)
-    at = this.#optional(text, ',"lag":', typeEnd + 1)
-    this.lag = this.#number
-    at = this.#optional(text, ',"left":', at)
-    this.left = this.#number
-    if (at < 0 || at > end) return false
-    this.extra = at === end ? '' : text.slice(at, end)
-    return at === end || (text[at] === ',' && text[at + 1] === '"')
-  }
-
-  #number = 0
-
-  #optional(text: string, key: string, at: number): number {
-    this.#number = 0
-    return at >= 0 && text.startsWith(key, at) ? this.#digits(text, key, at) : at
-  }
-
-  /** Reads `key` and the integer after it; returns where it ends, or -1. */
-  #digits(text: string, key: string, at: number): number {
-    if (at < 0 || !text.startsWith(key, at)) return -1
-    let end = at + key.length
-    let number = 0
-    for (;;) {
-      const digit = text.charCodeAt(end) - 48
-      if (!(digit >= 0 && digit <= 9)) break
-      number = number * 10 + digit
-      end += 1
-    }
-    this.#number = number
-    const length = end - at - key.length
-    // One spelling for each number: no leading zero, nothing past 2^53.
-    const spelled = length > 0 && (length === 1 || text[at + key.length] !== '0')
-    return spelled && Number.isSafeInteger(number) ? end : -1
-  }
+/** Whether `key` stands in `bytes` at an offset. */
+function isAt(key: Uint8Array, bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < key.length; i += 1) if (bytes[at + i] !== key[i]) return false
+  return true
 }
 
 /** The types of Node's Buffer leave out its fastest decoders. */

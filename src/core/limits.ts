@@ -47,3 +47,12 @@ export const HEAD_EVERY_BYTES = 16 * 1024 * 1024
 
 /** Decoded pack blocks that one open store keeps in memory, in bytes. */
 export const BLOCK_CACHE_BYTES_MAX = 32 * 1024 * 1024
+
+/** Lines of a log at rest are packed in blocks of about this many bytes. */
+export const COLD_BLOCK_BYTES = 256 * 1024
+
+/** The log of an ended run is laid to rest from this size on, in bytes; a smaller one stays text. */
+export const COLD_ENDED_BYTES_MIN = 64 * 1024
+
+/** The closed part of an open run's log is laid to rest once it is this long, in bytes. */
+export const COLD_OPEN_BYTES_MIN = 64 * 1024 * 1024

@@ -28,9 +28,18 @@ export function pointerKeys(pointer: string): string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
+const INDEX = /^(?:0|[1-9]\d*)$/
+
 /** The own property of a container, or undefined with `found: false` where there is none. */
 function ownMember(container: unknown, key: string): { found: boolean; value: unknown } {
-  if (typeof container !== 'object' || container === null || !Object.hasOwn(container, key)) {
+  // An array owns its length too; RFC 6901 knows only what is in it.
+  const named = Array.isArray(container) && !INDEX.test(key)
+  if (
+    typeof container !== 'object' ||
+    container === null ||
+    named ||
+    !Object.hasOwn(container, key)
+  ) {
     return { found: false, value: undefined }
   }
   return { found: true, value: (container as Record<string, unknown>)[key] }

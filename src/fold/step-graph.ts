@@ -4,17 +4,15 @@
  * `odd`, never thrown and never dropped in silence.
  */
 import type { Ref } from '../core/body.js'
-import type { Tagging } from '../core/encode.js'
 import type { Effect, RunEvent, StepStatus } from '../core/event.js'
 
-/** What a step was given or gave: the value, or where it lies for events read with `refs: true`. */
-export type Payload =
-  | { readonly value: unknown }
-  | {
-      readonly ref: Ref
-      /** Codec tags inside the value, where the event says them. */
-      readonly tags?: readonly Tagging[]
-    }
+/** What a step was given or gave. */
+export interface Payload {
+  /** With `null` wherever a ref says that something is missing. */
+  readonly value: unknown
+  /** What lies out of line, where the event was read with `refs: true`; pointers from the payload on: '' is all of it. */
+  readonly refs: readonly Ref[]
+}
 
 export type PayloadMember = 'input' | 'output' | 'error'
 
@@ -196,14 +194,12 @@ export class StepGraph<P = Payload> {
     data: Readonly<Record<string, unknown>>,
     member: PayloadMember,
   ): P | undefined {
-    const pointer = `/${member}`
-    const ref = event.refs?.find((candidate) => candidate.pointer === pointer)
-    if (ref !== undefined) {
-      const tags = tagsIn(event, pointer)
-      return this.#describe(tags.length === 0 ? { ref } : { ref, tags }, member)
-    }
+    const place = `/${member}`
+    const refs = (event.refs ?? [])
+      .filter(({ pointer }) => pointer === place || pointer.startsWith(`${place}/`))
+      .map((ref) => ({ ...ref, pointer: ref.pointer.slice(place.length) }))
     const value = data[member]
-    return value === undefined ? undefined : this.#describe({ value }, member)
+    return value === undefined ? undefined : this.#describe({ value, refs }, member)
   }
 
   #misfit(event: RunEvent, why: string): undefined {
@@ -223,10 +219,4 @@ const ID_SHOWN_LENGTH_MAX = 64
 /** An id inside a sentence. */
 function short(id: string | undefined): string {
   return id === undefined ? '(no text)' : JSON.stringify(id.slice(0, ID_SHOWN_LENGTH_MAX))
-}
-
-/** Codec tags inside a value that was left out of line. */
-function tagsIn(event: RunEvent, pointer: string): readonly Tagging[] {
-  const { enc = [] } = event as { readonly enc?: readonly Tagging[] }
-  return enc.filter(([at]) => at === pointer || at.startsWith(`${pointer}/`))
 }

@@ -48,6 +48,8 @@ interface EncodedAppend {
 }
 
 interface Waiting extends EncodedAppend {
+  /** Seq of the last frame that there is once this is written. */
+  readonly lastSeq: number
   readonly sync: boolean
   readonly resolve: (appended: readonly Appended[]) => void
   readonly reject: (error: unknown) => void
@@ -103,9 +105,16 @@ export class Appender {
   ): Promise<readonly Appended[]> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     return new Promise((resolve, reject) => {
-      this.queue.push({ ...this.encoded(drafts), sync, resolve, reject })
+      const encoded = this.encoded(drafts)
+      this.queue.push({ ...encoded, lastSeq: this.seq - 1, sync, resolve, reject })
       this.flushing ??= this.flush()
     })
+  }
+
+  /** Resolves once all that was appended before would survive power loss. @throws WRITE_FAILED, WRITER_FENCED */
+  async sync(): Promise<void> {
+    if (this.failure !== undefined || this.syncedSeq < this.seq - 1)
+      await this.append([], { sync: true })
   }
 
   private encoded(drafts: readonly Draft[]): EncodedAppend {
@@ -194,7 +203,7 @@ export class Appender {
     const written = writer.commit(bytes, { sync })
     // In parallel; a frame whose objects did not make it is cut when the log is opened again.
     await settleAll([written, this.putObjects(batch, 'open'), this.putObjects(batch, 'direct')])
-    if (sync) this.syncedSeq = ((batch.at(-1) as Waiting).frames.at(-1) as StandingFrame).seq
+    if (sync) this.syncedSeq = (batch.at(-1) as Waiting).lastSeq
     for (const waiting of batch) {
       onCommitted(waiting.frames)
       waiting.resolve(waiting.frames)

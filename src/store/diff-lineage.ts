@@ -45,9 +45,9 @@ export class DiffLineage {
     }
   }
 
-  /** Pairs that have a difference. */
-  get changed(): number {
-    return this.#changed.size
+  /** Whether a step has a difference of its own. */
+  hasChanged(pair: Pair): boolean {
+    return this.#changed.has(pair)
   }
 
   /** Whether a difference of a step follows from those noted so far; `ending`: it shows as the step ends. */

@@ -2,7 +2,6 @@
  * Events of a log, as they were appended: from any seq, without reading what lies before.
  * Never refuses: a bad span is a `log/gap` event, and what is intact behind it is still given.
  */
-import type { Body } from '../core/body.js'
 import { parseBody, refValue, restoreData } from '../core/body.js'
 import type { EventType, RunEvent } from '../core/event.js'
 import { FrameReader } from '../core/frame.js'
@@ -153,7 +152,7 @@ async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Pro
       seq,
       time,
       type,
-      data: restoreData({ ...body, refs: [], tags: inlineTags(body) }, new Map()),
+      data: restoreData({ ...body, refs: [] }, new Map()),
       hash,
       refs: body.refs,
     }
@@ -163,14 +162,6 @@ async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Pro
     values.set(ref.pointer, refValue(ref, bytes))
   }
   return { seq, time, type, data: restoreData(body, values), hash }
-}
-
-/** Tags inside a value that was left out of line have nothing to stand on. */
-function inlineTags(body: Body): Body['tags'] {
-  return body.tags.filter(
-    ([pointer]) =>
-      !body.refs.some((ref) => pointer === ref.pointer || pointer.startsWith(`${ref.pointer}/`)),
-  )
 }
 
 /** Load one event whose place is known. */

@@ -72,7 +72,6 @@ export class HeadLog {
         `the store's log is damaged at seq ${tail.damage.seq}: heads after it are not known`,
       )
     }
-    await this.snapshot(HEADS_SNAPSHOT_FRAMES)
     return this.list
   }
 
@@ -134,6 +133,8 @@ export class HeadLog {
         return { type, time: this.options.now(), data: encodeData(data) }
       })
       await log.appender.append(drafts, { sync: true })
+      // Only here is all before the head known to be durable, and a snapshot hides what is before it.
+      await this.snapshot(HEADS_SNAPSHOT_FRAMES)
     } finally {
       await log.writer.release()
     }

@@ -3,7 +3,7 @@
  * Exact: what JSON cannot carry is named in `enc`, the way frames do it.
  * @see docs/format.md#values
  */
-import { encodeValue, type Tagging } from '../core/encode.js'
+import { encodeValue } from '../core/encode.js'
 import type { RunEvent } from '../core/event.js'
 import type { EventsOptions } from './event-reader.js'
 import type { RunView } from './run-view.js'
@@ -25,20 +25,16 @@ export async function* jsonlEvents(
 /** One event as a line of JSON, without the newline. */
 export function lineOf(event: RunEvent): string {
   const { seq, time, type, data, hash, redacted, ...rest } = event
-  // Tags of values that were left out of line come with the event; those of `data` are in its values.
-  const { enc: outer = [], ...others } = rest as { readonly enc?: readonly Tagging[] }
   let line = `{"seq":${seq},"time":${time},"type":${JSON.stringify(type)}`
-  let tags = outer
   if (redacted === true) {
     line += ',"redacted":true'
   } else {
-    const encoded = encodeValue(data)
-    line += `,"data":${encoded.text}`
-    tags = [...encoded.tags, ...outer]
+    const { text, tags } = encodeValue(data)
+    line += `,"data":${text}`
+    if (tags.length > 0) line += `,"enc":${JSON.stringify(tags)}`
   }
-  if (tags.length > 0) line += `,"enc":${JSON.stringify(tags)}`
   line += `,"hash":${JSON.stringify(hash)}`
-  for (const [key, value] of Object.entries(others)) {
+  for (const [key, value] of Object.entries(rest)) {
     line += `,${JSON.stringify(key)}:${JSON.stringify(value)}`
   }
   return escapeControls(`${line}}`)

@@ -2,7 +2,6 @@
  * A run as digests: enough to see where two runs differ without holding what they recorded.
  * Ids, seqs, times, salts and step keys are left out of every digest, so they never make a difference.
  */
-import type { Ref } from '../core/body.js'
 import { valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -52,36 +51,30 @@ export async function outlineOf(view: OutlinedView): Promise<RunOutline> {
 }
 
 const STEP_TYPES: ReadonlySet<string> = new Set(['step/start', 'step/end'])
-const PAYLOADS: ReadonlySet<string> = new Set(['/input', '/output'])
+const PAYLOAD = /^\/(?:input|output)(?:\/|$)/
 
-/** The event with everything in line but its payloads: a long name or error may lie out of line as well. */
+/** The event whole, where more of it than its payloads lies out of line: a long name or error may. */
 async function completed(view: OutlinedView, event: RunEvent): Promise<RunEvent> {
-  if (event.refs === undefined || event.refs.every(({ pointer }) => PAYLOADS.has(pointer)))
-    return event
+  if (event.refs?.every(({ pointer }) => PAYLOAD.test(pointer)) ?? true) return event
   const whole = await view.event(event.seq).catch((error: unknown) => {
     // The graph takes it as it is, and says what does not fit.
     if (error instanceof DaglogError && error.kind === 'damage') return undefined
     throw error
   })
-  if (typeof whole?.data !== 'object' || whole.data === null) return event
-  const refs = event.refs.filter(({ pointer }) => PAYLOADS.has(pointer))
-  return { ...whole, refs }
+  return whole ?? event
 }
 
-function printOf(payload: Payload, member: PayloadMember): PayloadPrint {
-  if ('ref' in payload) {
-    const { sha256, kind } = payload.ref
-    return { digest: `${kind} ${sha256} ${JSON.stringify(payload.tags ?? [])}`, sha256 }
-  }
-  const { value } = payload
-  return { digest: valueDigest(member === 'error' ? withoutStack(value) : value) }
+function printOf({ value, refs }: Payload, member: PayloadMember): PayloadPrint {
+  const large = refs.map(({ pointer, sha256, kind }) => [pointer, sha256, kind])
+  const digest = valueDigest([member === 'error' ? withoutStack(value) : value, large])
+  const [all] = refs
+  return all?.pointer === '' && refs.length === 1 ? { digest, sha256: all.sha256 } : { digest }
 }
 
 function outlineEvent(event: RunEvent): OutlineEvent {
   const { seq, type, refs = [] } = event
-  const { enc = [] } = event as { readonly enc?: unknown }
-  const large = refs.map(({ pointer, sha256, kind }: Ref) => [pointer, sha256, kind])
-  const data = event.redacted === true ? 'redacted' : [comparable(type, event.data), large, enc]
+  const large = refs.map(({ pointer, sha256, kind }) => [pointer, sha256, kind])
+  const data = event.redacted === true ? 'redacted' : [comparable(type, event.data), large]
   return { seq, type, digest: valueDigest([type, data]) }
 }
 

@@ -264,8 +264,9 @@ export class Run extends RunView {
   /** What a clean writer leaves behind, before it lets go. */
   private async leave(log: OpenedLog): Promise<void> {
     const head = log.head()
+    await log.appender.sync()
     if (head.seq > this.notedSeq) {
-      await this.note(head)
+      await this.note(log, head)
       await this.context.snapshots.write(snapshotKey(this.id), head, this.index)
     }
     await this.sealLarge()
@@ -356,7 +357,7 @@ export class Run extends RunView {
     const time = this.context.now()
     const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))
     if (drafts.length > 0) await log.appender.append(drafts, { sync: true })
-    if (this.notedSeq < 0) await this.note(log.head())
+    if (this.notedSeq < 0) await this.note(log, log.head())
   }
 
   private bytes(log: OpenedLog): number {
@@ -365,13 +366,14 @@ export class Run extends RunView {
 
   /** Note the head without making the caller wait; trouble is told, since the events themselves are safe. */
   private noteSoon(): void {
-    const head = this.held?.head()
-    if (head === undefined) return
+    const log = this.held
+    if (log === undefined) return
+    const head = log.head()
     this.notedBytes = head.place.to
-    this.noting = this.noting.then(() => this.note(head))
+    this.noting = this.noting.then(() => this.note(log, head))
   }
 
-  private async note(head: Head): Promise<void> {
+  private async note(log: OpenedLog, head: Head): Promise<void> {
     const { context, id } = this
     this.identityHash ??= await this.identity()
     if (this.identityHash === undefined) return
@@ -385,6 +387,8 @@ export class Run extends RunView {
       summary: this.index.summary(),
     }
     try {
+      // What a head covers is never cut again, so power loss must not be able to take it.
+      await log.appender.sync()
       await context.heads.note([{ type: 'run/head', data }])
       this.notedSeq = Math.max(this.notedSeq, head.seq)
     } catch (error) {

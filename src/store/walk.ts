@@ -16,6 +16,7 @@ import type { RunView } from './run-view.js'
 
 /** A payload as the walk found it. */
 export interface WalkedPayload {
+  /** Of what could not be read: as much as its refs say. */
   readonly bytes: number
   /** One line that is safe to print; absent where the payload could not be read. */
   readonly preview?: string
@@ -213,13 +214,14 @@ class Walked {
 
   #payload(payload: Payload, member: PayloadMember): WalkedPayload {
     this.#payloads += 1
-    const walked = 'ref' in payload ? { bytes: payload.ref.size } : glance(payload.value, member)
+    const walked = glance(payload, member)
     this.#bytes += walked.bytes
     return walked
   }
 }
 
-function glance(value: unknown, member: PayloadMember): WalkedPayload {
+function glance({ value, refs }: Payload, member: PayloadMember): WalkedPayload {
+  if (refs.length > 0) return { bytes: refs.reduce((sum, { size }) => sum + size, 0) }
   const { line, bytes } = previewOf(value)
   return { bytes, preview: member === 'error' ? (errorLine(value) ?? line) : line }
 }

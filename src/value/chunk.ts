@@ -54,13 +54,14 @@ function gearTable(): Int32Array {
  * `sizes.maxBytes` ahead. The answer depends on the bytes from `from` on and on nothing else.
  */
 export function cutPoint(bytes: Uint8Array, from: number, to: number, sizes: ChunkSizes): number {
-  const { rareMask, frequentMask } = sizes
+  const { minBytes, rareMask, frequentMask } = sizes
+  if (to - from <= minBytes) return to
   const turn = Math.min(to, from + sizes.averageBytes)
   const stop = Math.min(to, from + sizes.maxBytes)
   let hash = 0
-  let at = from + sizes.minBytes
+  let at = from + minBytes
   // The oldest byte leaves a 32-bit gear hash after 32 steps: start that much before the minimum.
-  for (let i = at - 32; i < at && i < to; i++) hash = ((hash << 1) + GEAR[bytes[i]!]!) | 0
+  for (let i = at - 32; i < at; i++) hash = ((hash << 1) + GEAR[bytes[i]!]!) | 0
   for (; at < turn; at++) {
     hash = ((hash << 1) + GEAR[bytes[at]!]!) | 0
     if ((hash & rareMask) === 0) return at + 1

@@ -150,7 +150,7 @@ function* members(pair: Pair): Generator<Found, void> {
 /** The change between two values, or the pair itself where the change is inside it. */
 function* compare(pair: Pair): Generator<Found, void> {
   const { left, right, leftAt, rightAt } = pair
-  if (left === right) return
+  if (Object.is(left, right)) return
   if (isContainer(left) && isContainer(right) && Array.isArray(left) === Array.isArray(right)) {
     yield pair
   } else if (!isSameScalar(left, right)) {
@@ -173,7 +173,7 @@ const KIN_TEXT_LENGTH_MAX = 256
 
 /** What elements have in common that are versions of the same thing, as text. */
 function kinOf(element: unknown): string {
-  if (!isContainer(element)) return scalarKind(element)
+  if (!isContainer(element)) return 'scalar'
   if (Array.isArray(element)) return 'list'
   const marks = KIN_KEYS.map((key) => {
     const mark = Object.hasOwn(element, key) ? (element as Record<string, unknown>)[key] : undefined
@@ -181,10 +181,4 @@ function kinOf(element: unknown): string {
     return short || typeof mark === 'number' ? mark : null
   })
   return JSON.stringify(marks)
-}
-
-function scalarKind(value: unknown): string {
-  if (value instanceof Date) return 'date'
-  if (value instanceof Uint8Array) return 'bytes'
-  return value === null ? 'null' : typeof value
 }

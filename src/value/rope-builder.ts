@@ -113,10 +113,8 @@ export class RopeBuilder {
   close(end: number): void {
     const frame = this.frames[this.depth]!
     this.depth -= 1
-    const grouped = frame.looseReferences > frame.references
     const weight = this.weight(frame.at, frame.references, end)
-    if (grouped || weight > CONTAINER_INLINE_WEIGHT_MAX)
-      this.cut(frame.at, frame.references, end, 0)
+    if (weight > CONTAINER_INLINE_WEIGHT_MAX) this.cut(frame.at, frame.references, end, 0)
   }
 
   /** `[at..end)` becomes an object as it is. */

@@ -71,13 +71,12 @@ export class Slicer {
   private flat = 0
   /** Whether the last thing inside the container was a value: another can not follow. */
   private afterValue = false
-  /** Whether only white space came since the last line end. */
+  /** Outside containers: whether only white space came since the last line end. */
   private lineStart = true
 
   /** The run that starts at `pos` and whose end has not been seen, and what is known of it. */
   private run: Run = 'none'
   private searchedTo = 0
-  private unclosed = false
   /** The next line end as far as it was looked for in this window; -1 where it was not. */
   private lineAt = -1
   /** Bytes of it that became chunks, and where the next one starts; -1 while it may be a piece. */
@@ -159,23 +158,16 @@ export class Slicer {
   /** One token inside a container. */
   private inside(of: number, final: boolean): boolean {
     if (of === SPACE) return this.startRun('space', final)
-    if (of === NEWLINE) {
-      this.pos += 1
-      this.lineStart = true
-      return true
-    }
     if (of === CLOSE) return this.close()
-    if (of === COMMA || of === COLON) {
-      this.afterValue = false
-      this.lineStart = false
+    if (of === NEWLINE || of === COMMA || of === COLON) {
       this.pos += 1
+      if (of !== NEWLINE) this.afterValue = false
       if (of === COMMA) this.memberEnd()
       return true
     }
     if (this.afterValue) return this.fallOut(final)
     if (of === OPEN) return this.open()
     this.afterValue = true
-    this.lineStart = false
     return this.startRun(of === QUOTE ? 'string' : 'scalar', final)
   }
 
@@ -199,7 +191,7 @@ export class Slicer {
     return true
   }
 
-  /** Either closer closes: where it is the wrong one, the next value puts it right. */
+  /** Either closer closes: where it is the wrong one, a later value will not fit. */
   private close(): boolean {
     this.pos += 1
     if (this.flat === 0) this.builder.close(this.pos)
@@ -208,20 +200,14 @@ export class Slicer {
       this.builder.member(this.pos)
     }
     this.afterValue = true
-    this.lineStart = false
     return true
   }
 
-  /** What comes can not belong to the open containers: a new value, or the rest of a bad line. */
+  /** A value where none can be: the grammar is broken. Starts afresh with the next line. */
   private fallOut(final: boolean): boolean {
-    this.closeAll()
-    return this.lineStart || this.startRun('line', final)
-  }
-
-  private closeAll(): void {
     while (this.builder.depth > 0) this.builder.close(this.pos)
     this.flat = 0
-    this.afterValue = false
+    return this.startRun('line', final)
   }
 
   private startRun(run: Run, final: boolean): boolean {
@@ -241,11 +227,6 @@ export class Slicer {
     if (!ended) return false
     this.run = 'none'
     this.pos = to
-    if (this.unclosed) {
-      // A raw line end can not be in a string: the line was torn, and the next one starts afresh.
-      this.unclosed = false
-      this.closeAll()
-    }
     return true
   }
 
@@ -299,10 +280,8 @@ export class Slicer {
       at = quoteAt + 1
       if (!escaped) return at
     }
-    if (lineAt < bytes.length) {
-      this.unclosed = true
-      return lineAt
-    }
+    // A raw line end can not be in a string: this line was torn.
+    if (lineAt < bytes.length) return lineAt
     // A last backslash may escape a byte that is not here yet: look at it again.
     this.searchedTo = bytes.length - (countBackslashes(bytes, at, bytes.length) % 2)
     return -1

@@ -1,7 +1,7 @@
 /**
  * Drafts of lists: arrays in every way but that they have neither holes nor fields.
  */
-import { Draft, type DraftSession, draftOf } from './tree-draft-node.js'
+import { Draft, type DraftSession, draftOf, type Held } from './tree-draft-node.js'
 import { bodyGet, bodySet, bodySplice, spliceRange } from './tree-list.js'
 import { bodySize, ListNode, type Slot } from './tree-node.js'
 import { indexOfStep } from './tree-pointer.js'
@@ -9,7 +9,7 @@ import { indexOfStep } from './tree-pointer.js'
 export class ListDraft extends Draft implements ProxyHandler<object> {
   readonly proxy: object = this.proxied([], this)
   /** By index plus `#offset`: so what lies behind does not move when the first elements go. */
-  #held = new Map<number, Draft>()
+  #held = new Map<number, Held>()
   #offset = 0
   readonly #base: ListNode
 
@@ -27,22 +27,24 @@ export class ListDraft extends Draft implements ProxyHandler<object> {
     return bodySize(this.node.body)
   }
 
-  *entries(): Iterable<[number, Draft]> {
-    for (const [at, draft] of this.#held) yield [at - this.#offset, draft]
+  *entries(): Iterable<[number, Held]> {
+    for (const [at, held] of this.#held) yield [at - this.#offset, held]
   }
 
-  hold(key: string | number, draft: Draft): void {
-    this.#held.set(Number(key) + this.#offset, draft)
+  hold(key: string | number, held: Held): void {
+    this.#held.set(Number(key) + this.#offset, held)
   }
 
   finish(): void {
     let { body } = this.node
-    for (const [index, draft] of this.entries()) body = bodySet(body, index, draft.result())
+    for (const [index, { draft, isPut }] of this.entries()) {
+      if (isPut || !draft.isSame) body = bodySet(body, index, draft.result())
+    }
     this.#become(body)
   }
 
-  result(): Slot {
-    return this.node === this.#base ? this.origin : this.node
+  get isSame(): boolean {
+    return this.node === this.#base
   }
 
   /** As in `Array.prototype.splice`; `start` and `count` are inside. Returns what was taken out. */
@@ -59,7 +61,7 @@ export class ListDraft extends Draft implements ProxyHandler<object> {
     this.#move(start, count, values.length)
     this.#become(bodySplice(this.node.body, start, count, slots))
     for (const [i, draft] of taken.entries())
-      if (draft instanceof Draft) this.hold(start + i, draft)
+      if (draft instanceof Draft) this.hold(start + i, { draft, isPut: true })
   }
 
   get(_: object, key: PropertyKey): unknown {
@@ -127,12 +129,12 @@ export class ListDraft extends Draft implements ProxyHandler<object> {
 
   #item(index: number): unknown {
     const held = this.#held.get(index + this.#offset)
-    return held === undefined ? this.give(index, bodyGet(this.node.body, index)) : held.proxy
+    return held === undefined ? this.give(index, bodyGet(this.node.body, index)) : held.draft.proxy
   }
 
   #put(index: number, value: unknown): void {
     const taken = this.take(index, value, bodyGet(this.node.body, index))
-    if (taken instanceof Draft) this.hold(index, taken)
+    if (taken instanceof Draft) this.hold(index, { draft: taken, isPut: true })
     else {
       this.#held.delete(index + this.#offset)
       this.#become(bodySet(this.node.body, index, taken))
@@ -157,10 +159,10 @@ export class ListDraft extends Draft implements ProxyHandler<object> {
       if (start === 0 && after < this.size) this.#offset += gone - come
       return
     }
-    const moved = new Map<number, Draft>()
-    for (const [index, draft] of this.entries()) {
-      if (index < start) moved.set(index, draft)
-      else if (index >= after) moved.set(index - gone + come, draft)
+    const moved = new Map<number, Held>()
+    for (const [index, held] of this.entries()) {
+      if (index < start) moved.set(index, held)
+      else if (index >= after) moved.set(index - gone + come, held)
     }
     this.#held = moved
     this.#offset = 0

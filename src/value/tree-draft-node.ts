@@ -14,6 +14,13 @@ export interface DraftSession extends AliasRoom {
   draft(node: ContainerNode, origin: Slot, parent: Draft | undefined): Draft
 }
 
+/** A draft in its place. */
+export interface Held {
+  readonly draft: Draft
+  /** Whether it was put there, rather than handed out from there. */
+  readonly isPut: boolean
+}
+
 /** Every draft by its proxy. */
 const drafts = new WeakMap<object, Draft>()
 
@@ -47,18 +54,23 @@ export abstract class Draft extends Alias {
   }
 
   /** The drafts below it, by where they are now. */
-  abstract entries(): Iterable<[string | number, Draft]>
-  /** Puts a draft where a slot is. */
-  abstract hold(key: string | number, draft: Draft): void
+  abstract entries(): Iterable<[string | number, Held]>
+  /** Has a draft stand where a slot is. */
+  abstract hold(key: string | number, held: Held): void
   /** Takes what the drafts below have become into `node`; they are finished. */
   abstract finish(): void
-  /** What its place gets: the origin again if nothing changed. */
-  abstract result(): Slot
+  /** Whether it is as it was handed out. */
+  abstract readonly isSame: boolean
+
+  /** What its place gets. */
+  result(): Slot {
+    return this.isSame ? this.origin : this.node
+  }
 
   pointer(): string {
     let pointer = ''
     for (let at: Draft | undefined = this; at?.parent !== undefined; at = at.parent) {
-      const place = [...at.parent.entries()].find(([, draft]) => draft === at)
+      const place = [...at.parent.entries()].find(([, { draft }]) => draft === at)
       pointer = (place === undefined ? '' : pointerStep(place[0])) + pointer
     }
     return pointer
@@ -97,7 +109,7 @@ export abstract class Draft extends Alias {
     const node = openValue(slot)
     if (node.kind === KIND.box) return unbox(node)
     const draft = this.session.draft(node, slot, this)
-    this.hold(key, draft)
+    this.hold(key, { draft, isPut: false })
     return draft.proxy
   }
 

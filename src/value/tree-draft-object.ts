@@ -1,13 +1,13 @@
 /**
  * Drafts of objects. `__proto__` is a key like any other here, assigned or defined.
  */
-import { Draft, type DraftSession } from './tree-draft-node.js'
+import { Draft, type DraftSession, type Held } from './tree-draft-node.js'
 import { ABSENT, type ObjectNode, type Slot } from './tree-node.js'
 import { objectDelete, objectGet, objectKeys, objectSet } from './tree-object.js'
 
 export class ObjectDraft extends Draft implements ProxyHandler<object> {
   readonly proxy: object = this.proxied({}, this)
-  readonly #held = new Map<string, Draft>()
+  readonly #held = new Map<string, Held>()
   readonly #base: ObjectNode
 
   constructor(
@@ -20,27 +20,29 @@ export class ObjectDraft extends Draft implements ProxyHandler<object> {
     this.#base = node
   }
 
-  entries(): Iterable<[string, Draft]> {
+  entries(): Iterable<[string, Held]> {
     return this.#held
   }
 
-  hold(key: string | number, draft: Draft): void {
-    this.#held.set(String(key), draft)
+  hold(key: string | number, held: Held): void {
+    this.#held.set(String(key), held)
   }
 
   finish(): void {
-    for (const [key, draft] of this.#held) this.node = objectSet(this.node, key, draft.result())
+    for (const [key, { draft, isPut }] of this.#held) {
+      if (isPut || !draft.isSame) this.node = objectSet(this.node, key, draft.result())
+    }
   }
 
-  result(): Slot {
-    return this.node === this.#base ? this.origin : this.node
+  get isSame(): boolean {
+    return this.node === this.#base
   }
 
   get(_: object, key: PropertyKey): unknown {
     this.check()
     if (typeof key === 'string') {
       const held = this.#held.get(key)
-      if (held !== undefined) return held.proxy
+      if (held !== undefined) return held.draft.proxy
       const slot = objectGet(this.node, key)
       if (slot !== ABSENT) return this.give(key, slot)
     }
@@ -71,7 +73,7 @@ export class ObjectDraft extends Draft implements ProxyHandler<object> {
     const taken = this.take(name, value, held)
     if (taken instanceof Draft) {
       if (held === ABSENT) this.node = objectSet(this.node, name, null)
-      this.#held.set(name, taken)
+      this.#held.set(name, { draft: taken, isPut: true })
     } else {
       this.node = objectSet(this.node, name, taken)
       this.#held.delete(name)

@@ -58,7 +58,7 @@ class Session implements DraftSession {
     for (const [key, alias] of held) {
       const inner = alias as Draft
       inner.parent ??= draft
-      draft.hold(key, inner)
+      draft.hold(key, { draft: inner, isPut: true })
     }
     return draft
   }
@@ -78,7 +78,7 @@ function finish(root: Draft): void {
       path.pop()
       continue
     }
-    const [key, draft] = next
+    const [key, { draft }] = next
     if (done.has(draft)) continue
     path.push({ draft, key, rest: [...draft.entries()] })
     if (open.has(draft)) {

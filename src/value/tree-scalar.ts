@@ -71,7 +71,10 @@ export function valueOfContent(type: BoxType, bytes: Uint8Array): BoxValue | und
 export function sameSlot(a: Slot, b: Slot): boolean {
   if (Object.is(a, b)) return true
   if (!isNode(a) || !isNode(b)) return false
-  if (a.kind !== KIND.box || b.kind !== KIND.box) return false
+  if (a.kind !== KIND.box || b.kind !== KIND.box) {
+    // One and the same object, loaded twice or not yet.
+    return a.kind !== KIND.box && b.kind !== KIND.box && a.hash !== undefined && a.hash === b.hash
+  }
   if (a.type !== b.type || a.length !== b.length) return false
   if (a.hash !== undefined && b.hash !== undefined) return a.hash === b.hash
   const left = heldIn(a)

@@ -33,7 +33,7 @@ export function isSameValue(left: unknown, right: unknown): boolean {
   while (work.length > 0) {
     const b = work.pop()
     const a = work.pop()
-    if (a === b) continue
+    if (Object.is(a, b)) continue
     if (!isContainer(a) || !isContainer(b)) {
       if (!isSameScalar(a, b)) return false
     } else if (!pushMembers(a, b, work)) return false

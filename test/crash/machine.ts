@@ -17,6 +17,7 @@ export interface MachineProcess {
   kill(): void
 }
 
+const HOST = 'machine'
 let bootCount = 0
 
 export class Machine {
@@ -61,8 +62,11 @@ export class Machine {
   private processes(pid: number): ProcessTable {
     const { boot, living } = this
     return {
-      self: () => ({ pid, start: '', boot, namespace: '', host: 'machine' }),
-      liveness: (other) => (other.boot === boot && living.has(other.pid) ? 'alive' : 'dead'),
+      self: () => ({ pid, start: '', boot, namespace: '', host: HOST }),
+      liveness: (other) => {
+        if (other.host !== HOST) return 'unknown'
+        return other.boot === boot && living.has(other.pid) ? 'alive' : 'dead'
+      },
     }
   }
 }

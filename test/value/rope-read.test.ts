@@ -166,6 +166,7 @@ describe('a node', () => {
       Buffer.from([1, 0x88]), // a count cut short
       Buffer.from([1, 0x88, 0x00, 0x41, 0x41]), // a count with a useless byte
       Buffer.from([1, ...Array(9).fill(0xff), 0x7f]), // a count too large
+      Buffer.from([1, 0x82, ...Array(6).fill(0x80), 0x10, ...child]), // a count just too large
       Buffer.concat([Buffer.from([1]), Buffer.alloc(ROPE_NODE_BYTES_MAX, 7)]), // a node too large
     ]) {
       expectCorrupt(() => parseRopeNode(bytes), hashOf(bytes))

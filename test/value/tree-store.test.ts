@@ -8,7 +8,9 @@ import { isSame, MemoryObjects, runs, values } from './tree-model.js'
 
 const plain = {
   page: 'text '.repeat(30_000),
-  files: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, { size: i, of: 'x'.repeat(i) }])),
+  files: Object.fromEntries(
+    Array.from({ length: 300 }, (_, i) => [`k${i}`, { size: i, of: 'x'.repeat(i) }]),
+  ),
   list: Array.from({ length: 700 }, (_, i) => ({ id: i, text: 'word '.repeat(i % 90) })),
   bytes: new Uint8Array(1000),
   large: 7n ** 2000n,
@@ -216,9 +218,11 @@ describe('bytes that are not what was written', () => {
 
   it('are refused where a hostile writer named them rightly, or are a value under its own name', () => {
     const small = new MemoryObjects()
-    treeFrom({ ...plain, page: 'short', extra: [1, -1, 1.5, null, new Date(3), 'é\ud800', 5n] }).commit(
-      small.store(),
-    )
+    treeFrom({
+      ...plain,
+      page: 'short',
+      extra: [1, -1, 1.5, null, new Date(3), 'é\ud800', 5n],
+    }).commit(small.store())
     const samples = [...small.objects.values()].filter(({ kind }) => kind === 'tree')
     const changes = fc.record({
       sample: fc.nat(samples.length - 1),
@@ -241,6 +245,38 @@ describe('bytes that are not what was written', () => {
     )
   })
 
+  it('are refused below the root too, where all that refers to them was forged as well', () => {
+    const small = new MemoryObjects()
+    const list = Array.from({ length: 400 }, (_, i) => (i % 50 === 0 ? 'x'.repeat(100) : i))
+    const files = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`k${i}`, i]))
+    const top = treeFrom({ list, files, deep: { page: 'x'.repeat(300), list: list.slice(9) } })
+    const topRoot = top.commit(small.store())
+    const names = [...small.objects.keys()].filter((name) => name !== topRoot)
+    const changes = fc.record({
+      object: fc.nat(names.length - 1),
+      at: fc.nat(),
+      other: fc.nat(),
+      what: fc.nat(3),
+      byte: fc.nat(255),
+    })
+    fc.assert(
+      fc.property(changes, ({ object, at, other, what, byte }) => {
+        const name = names[object]!
+        const bytes = Buffer.from(small.objects.get(name)!.bytes)
+        if (what === 0) bytes[at % bytes.length] = byte
+        if (what === 1) swapBytes(bytes, at % bytes.length, other % bytes.length, 34)
+        // In the place of one node another one, right in itself.
+        const stranger = small.objects.get(names[other % names.length]!)!.bytes
+        const forged = new MemoryObjects()
+        const renamed = forge(small, name, what === 2 ? stranger : bytes, forged).get(topRoot)!
+        const result = outcome(() => loadTree(renamed, forged.store()))
+        if ('code' in result) expect(['OBJECT_CORRUPT', 'OBJECT_MISSING']).toContain(result.code)
+        else expect(treeFrom(result.value).hash()).toBe(renamed)
+      }),
+      { numRuns: runs(600) },
+    )
+  })
+
   it('are refused where they are random', () => {
     fc.assert(
       fc.property(fc.nat(30), fc.uint8Array({ maxLength: 60 }), (tag, rest) => {
@@ -251,10 +287,42 @@ describe('bytes that are not what was written', () => {
   })
 })
 
+function swapBytes(bytes: Buffer, left: number, right: number, count: number): void {
+  const one = Buffer.from(bytes.subarray(left, left + count))
+  const two = Buffer.from(bytes.subarray(right, right + one.length))
+  one.copy(bytes, right)
+  two.copy(bytes, left)
+}
+
+/** All objects with one of them replaced and everything above it renamed; returns the new names. */
+function forge(
+  from: MemoryObjects,
+  name: Hash,
+  bytes: Uint8Array,
+  to: MemoryObjects,
+): Map<Hash, Hash> {
+  const renamed = new Map<Hash, Hash>()
+  // Children were put before their parents.
+  for (const [hash, object] of from.objects) {
+    const copy = Buffer.from(hash === name ? bytes : object.bytes)
+    for (const [before, after] of hash === name ? [] : renamed) {
+      for (let at = copy.indexOf(before, 0, 'hex'); at >= 0; at = copy.indexOf(before, at, 'hex')) {
+        copy.write(after, at, 'hex')
+      }
+    }
+    const next = sha256(copy)
+    if (next !== hash) renamed.set(hash, next)
+    to.objects.set(next, { kind: object.kind, bytes: copy })
+  }
+  if (renamed.size === 0) for (const hash of from.objects.keys()) renamed.set(hash, hash)
+  return renamed
+}
+
 /** Whatever the bytes: no error but ours, and what can be read has these bytes and no others. */
 function checkForged(bytes: Uint8Array, below: MemoryObjects): void {
   const hash = sha256(bytes)
-  const load = (name: Hash, _: ObjectKind) => (name === hash ? bytes : below.objects.get(name)?.bytes)
+  const load = (name: Hash, _: ObjectKind) =>
+    name === hash ? bytes : below.objects.get(name)?.bytes
   const result = outcome(() => loadTree(hash, below.store({ load })))
   if ('code' in result) expect(['OBJECT_CORRUPT', 'OBJECT_MISSING']).toContain(result.code)
   else expect(treeFrom(result.value).hash()).toBe(hash)

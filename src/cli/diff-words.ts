@@ -1,0 +1,78 @@
+/**
+ * Differences of two runs in words, for people.
+ */
+import type { Difference, DifferenceSide } from '../store/diff.js'
+import { previewOf } from '../value/preview.js'
+import type { Piece } from './output.js'
+import { bytesText, countText } from './quantity.js'
+import { textPatch } from './text-patch.js'
+
+const PREVIEW_LENGTH = 60
+const LINE_LENGTH = 120
+const CHANGES_SHOWN_MAX = 12
+
+/** One line: what differs, and where. */
+export function differenceWords(difference: Difference): readonly Piece[] {
+  const { kind, path, left, right, inside, tainted, soft } = difference
+  const words: Piece[] = []
+  if (kind === 'missing') words.push(['red', 'only left: '], ['bold', path])
+  else if (kind === 'extra') words.push(['green', 'only right: '], ['bold', path])
+  else if (kind === 'event') words.push(['yellow', eventSides(left, right)], ['bold', path])
+  else words.push(['yellow', kind], ' of ', ['bold', path])
+  words.push(['dim', `  ${places(left, right)}`])
+  if (inside !== undefined) words.push(['dim', `  ${countText(inside, 'step')} inside`])
+  if (tainted === true) words.push(['dim', '  follows from an earlier one'])
+  if (soft === true) words.push(['dim', '  makes no run differ'])
+  return words
+}
+
+function eventSides(left: DifferenceSide | undefined, right: DifferenceSide | undefined): string {
+  if (left === undefined) return 'event only right: '
+  return right === undefined ? 'event only left: ' : 'event '
+}
+
+function places(left: DifferenceSide | undefined, right: DifferenceSide | undefined): string {
+  return Object.entries({ left, right })
+    .flatMap(([side, at]) =>
+      at === undefined ? [] : [`${side} ${at.id === undefined ? '' : `${at.id} `}seq ${at.seq}`],
+    )
+    .join(', ')
+}
+
+/** What stands on each side, a line each. */
+export function payloadLines(difference: Difference): readonly (readonly Piece[])[] {
+  const { changes, more = 0, parsed, text, unreadable } = difference
+  const lines: (readonly Piece[])[] = []
+  for (const [side, trouble] of Object.entries(unreadable ?? {}))
+    lines.push([['red', `${side} cannot be read: `], trouble.message])
+  if (parsed === true) lines.push([['dim', '(inside a text of JSON)']])
+  for (const { pointer, op, left, right } of changes.slice(0, CHANGES_SHOWN_MAX)) {
+    const at = pointer === '' ? '(all of it)' : pointer
+    if (op === 'add') lines.push([['green', '+ '], at, '  ', ['green', preview(right)]])
+    else if (op === 'remove') lines.push([['red', '- '], at, '  ', ['red', preview(left)]])
+    else lines.push(['  ', at, '  ', ['red', preview(left)], ' -> ', ['green', preview(right)]])
+  }
+  const hidden = more + Math.max(0, changes.length - CHANGES_SHOWN_MAX)
+  if (hidden > 0) lines.push([['dim', `${countText(hidden, 'more change')}`]])
+  if (text !== undefined) lines.push(...textLines(text))
+  return lines
+}
+
+function preview(value: unknown): string {
+  return previewOf(value, PREVIEW_LENGTH).line
+}
+
+function textLines(text: { readonly left: string; readonly right: string }): (readonly Piece[])[] {
+  const patch = textPatch(text)
+  if (patch === undefined) {
+    const [left, right] = [Buffer.byteLength(text.left), Buffer.byteLength(text.right)]
+    return [
+      [`two texts of ${bytesText(left)} and ${bytesText(right)}, too different to be aligned`],
+    ]
+  }
+  return patch.map((line) => {
+    const shown = line.length <= LINE_LENGTH ? line : `${line.slice(0, LINE_LENGTH - 1)}…`
+    if (line.startsWith('+')) return [['green', shown]]
+    return [[line.startsWith('-') ? 'red' : 'dim', shown]]
+  })
+}

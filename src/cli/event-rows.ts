@@ -1,0 +1,123 @@
+/**
+ * Events as rows, turns and steps indented, and what is open at the end.
+ * A fold over events; it keeps no row.
+ */
+import type { RunEvent } from '../core/event.js'
+import { eventWords } from './event-words.js'
+import type { Piece } from './output.js'
+import { durationText } from './quantity.js'
+
+interface OpenStep {
+  readonly name: string
+  readonly depth: number
+  readonly time: number
+}
+
+export interface EventRow {
+  readonly seq: number
+  readonly type: string
+  /** In ms since the run's first event. */
+  readonly sinceMs: number
+  readonly depth: number
+  readonly words: readonly Piece[]
+}
+
+/** The last event that told of an error. */
+export interface LastError {
+  readonly seq: number
+  readonly words: readonly Piece[]
+}
+
+const DEPTH_MAX = 20
+
+/** What may follow a run's end without opening it again. */
+export const AFTER_END = /^(?:run|log|writer)\/|^redaction$|^note$/
+
+type Members = Readonly<Record<string, unknown>>
+
+export class EventRows {
+  /** The turn that is open. */
+  turn: string | undefined
+  lastError: LastError | undefined
+  last: RunEvent | undefined
+  name: string | undefined
+  status: string = 'open'
+  readonly totals = { events: 0, turns: 0, steps: 0, tokensIn: 0, tokensOut: 0 }
+  readonly #steps = new Map<string, OpenStep>()
+  #started: number | undefined
+
+  /** Open steps, in the order they began. */
+  get steps(): readonly { readonly id: string; readonly name: string }[] {
+    return [...this.#steps].map(([id, { name }]) => ({ id, name }))
+  }
+
+  /** When the first event happened, in ms since 1970. */
+  get started(): number {
+    return this.#started ?? 0
+  }
+
+  add(event: RunEvent): EventRow {
+    const { seq, type, time } = event
+    this.last = event
+    this.#started ??= time
+    const data = ((typeof event.data === 'object' ? event.data : undefined) ?? {}) as Members
+    this.#count(type, data)
+    const [depth, tookMs] = this.#place(event, data)
+    const took: readonly Piece[] = tookMs === undefined ? [] : [` ${durationText(tookMs)}`]
+    const words = [...eventWords(event), ...took]
+    if (isError(data)) this.lastError = { seq, words }
+    return { seq, type, sinceMs: time - this.#started, depth, words }
+  }
+
+  #count(type: string, data: Members): void {
+    const { totals } = this
+    totals.events += 1
+    if (type === 'turn/start') totals.turns += 1
+    if (type === 'step/start') totals.steps += 1
+    if (type === 'run/meta' && typeof data.name === 'string') this.name = data.name
+    if (type === 'run/end') this.status = String(data.status)
+    else if (!AFTER_END.test(type)) this.status = 'open'
+    if (type !== 'assistant/message') return
+    const usage = (data.usage ?? {}) as {
+      readonly inputTokens?: unknown
+      readonly outputTokens?: unknown
+    }
+    totals.tokensIn += Number(usage.inputTokens) || 0
+    totals.tokensOut += Number(usage.outputTokens) || 0
+  }
+
+  /** How deep the event lies, and how long what it ends took. */
+  #place(event: RunEvent, data: Members): [number, number?] {
+    const inTurn = this.turn === undefined ? 0 : 1
+    const id = String(data.id)
+    switch (event.type) {
+      case 'turn/start':
+        this.turn = String(data.turn)
+        return [0]
+      case 'turn/end':
+        this.turn = undefined
+        return [0]
+      case 'step/start': {
+        const above = this.#steps.get(String(data.parent))
+        const depth = Math.min(above === undefined ? inTurn : above.depth + 1, DEPTH_MAX)
+        this.#steps.set(id, { name: String(data.name), depth, time: event.time })
+        return [depth]
+      }
+      case 'step/end': {
+        const begun = this.#steps.get(id)
+        this.#steps.delete(id)
+        return begun === undefined ? [inTurn] : [begun.depth, event.time - begun.time]
+      }
+    }
+    return [inTurn]
+  }
+}
+
+function isError(data: Members): boolean {
+  return (
+    data.status === 'error' ||
+    data.reason === 'error' ||
+    data.isError === true ||
+    (data.error !== undefined && data.error !== null)
+  )
+}

@@ -1,0 +1,136 @@
+/**
+ * What `show` says of a run around its events: the header above, and below where it ended.
+ */
+import type { Hash } from '../core/hash.js'
+import type { Damage, Torn } from '../store/log-tail.js'
+import type { RunView } from '../store/run-view.js'
+import type { Store } from '../store/store.js'
+import type { EventRow, EventRows } from './event-rows.js'
+import { statusPiece } from './event-words.js'
+import type { Output, Piece } from './output.js'
+import { bytesText, countText, durationText, timeText } from './quantity.js'
+
+/** Members of `daglog.show/1`. */
+export interface RunSheetData {
+  readonly run: string
+  readonly name?: string
+  /** The event it is shown as of; absent for the whole run. */
+  readonly at?: number
+  /** In ms since 1970, like `updated`. */
+  readonly started: number
+  readonly updated: number
+  readonly status: string
+  readonly head?: { readonly seq: number; readonly hash: Hash }
+  readonly parent?: {
+    readonly kind: string
+    /** Hash of its frame 0. */
+    readonly identity: string
+    /** Its id, where it is in this store. */
+    readonly run?: string
+    readonly seq: number
+  }
+  readonly totals: EventRows['totals'] & { readonly bytes: number }
+  readonly open: {
+    readonly turn?: string
+    readonly steps: readonly { readonly id: string; readonly name: string }[]
+  }
+  readonly lastError?: { readonly seq: number }
+  readonly torn?: Torn
+  readonly damage?: Damage
+}
+
+export class RunSheet {
+  private readonly typeWidth = 16
+
+  private constructor(
+    readonly data: RunSheetData,
+    private readonly rows: EventRows,
+  ) {}
+
+  static async of(
+    store: Store,
+    shown: { readonly view: RunView; readonly at: number | undefined; readonly rows: EventRows },
+  ): Promise<RunSheet> {
+    const { view, at, rows } = shown
+    const { name, status, totals, turn, steps, lastError } = rows
+    const head = at === undefined ? await view.head() : await view.headAt(at)
+    const condition = at === undefined ? await view.condition() : {}
+    const parent = await parentOf(store, view)
+    const bytes = (await view.log.segments()).reduce((sum, segment) => sum + segment.bytes, 0)
+    const data: RunSheetData = {
+      run: view.id,
+      ...(name === undefined ? {} : { name }),
+      ...(at === undefined ? {} : { at }),
+      started: rows.started,
+      updated: rows.last?.time ?? 0,
+      status,
+      ...(head === undefined ? {} : { head }),
+      ...(parent === undefined ? {} : { parent }),
+      totals: { ...totals, bytes },
+      open: { ...(turn === undefined ? {} : { turn }), steps },
+      ...(lastError === undefined ? {} : { lastError: { seq: lastError.seq } }),
+      ...condition,
+    }
+    return new RunSheet(data, rows)
+  }
+
+  printHead(out: Output): void {
+    const { run, name, at, started, updated, status, head, parent, totals } = this.data
+    const field = (label: string, ...pieces: Piece[]): void =>
+      out.line(['dim', label.padEnd(8)], ...pieces)
+    field('run', ['bold', run], at === undefined ? '' : `  as of seq ${at}`)
+    if (name !== undefined) field('name', name)
+    field('started', timeText(started), `  lasted ${durationText(updated - started)}`)
+    field('status', statusPiece(status))
+    if (head !== undefined) field('head', `${head.seq}:${head.hash}`)
+    if (parent !== undefined)
+      field('parent', `${parent.kind} of ${parent.run ?? parent.identity} at seq ${parent.seq}`)
+    const { events, turns, steps, tokensIn, tokensOut, bytes } = totals
+    const counts = [countText(events, 'event'), countText(turns, 'turn'), countText(steps, 'step')]
+    const tokens = `${countText(tokensIn, 'token')} in  ${countText(tokensOut, 'token')} out`
+    field('totals', `${counts.join('  ')}  ${tokens}  ${bytesText(bytes)}`)
+    out.line()
+  }
+
+  printRow(out: Output, { seq, type, sinceMs, depth, words }: EventRow): void {
+    const indent = '  '.repeat(depth)
+    const label = `${indent}${type}`.padEnd(this.typeWidth)
+    out.line(
+      ['dim', `${String(seq).padStart(5)}  ${durationText(sinceMs).padStart(9)}  `],
+      `${label} `,
+      ...words,
+    )
+  }
+
+  printEnd(out: Output): void {
+    const { status, head, open, torn, damage } = this.data
+    const { lastError } = this.rows
+    out.line()
+    if (status !== 'open') out.line('ended: ', statusPiece(status), ` at seq ${head?.seq ?? 0}`)
+    if (open.turn !== undefined) out.line(['yellow', 'open: '], `turn ${open.turn}`)
+    for (const { id, name } of open.steps) out.line(['yellow', 'open: '], `step ${id} ${name}`)
+    if (status === 'open' && open.turn === undefined && open.steps.length === 0)
+      out.line(`no run/end yet; the last event is seq ${head?.seq ?? 'none'}`)
+    if (lastError !== undefined)
+      out.line(['red', 'last error: '], `seq ${lastError.seq} `, ...lastError.words)
+    if (torn !== undefined)
+      out.line(['yellow', 'torn: '], `${torn.bytes} bytes at ${torn.offset} are no whole event`)
+    if (damage !== undefined)
+      out.line(
+        ['red', 'damaged: '],
+        `seq ${damage.seq}, segment ${damage.place.segment}, byte ${damage.place.from}: ${damage.reason}`,
+      )
+  }
+}
+
+async function parentOf(store: Store, view: RunView): Promise<RunSheetData['parent']> {
+  const { parent } = await view.summary()
+  if (parent === undefined) return undefined
+  const id = (await store.context.heads.refresh()).idOf(parent.run)
+  return {
+    kind: parent.kind,
+    identity: parent.run,
+    ...(id === undefined ? {} : { run: id }),
+    seq: parent.seq,
+  }
+}

@@ -1,0 +1,49 @@
+/** `daglog cat RUN:SEQ[:POINTER]` or `daglog cat HASH` */
+
+import { isUtf8 } from 'node:buffer'
+import type { Call } from './call.js'
+import type { ExitCode } from './exit-codes.js'
+import { objectBytes, payloadBytes } from './payload.js'
+
+const HASH = /^[0-9a-f]{64}$/
+/** A pointer begins with a slash, so an id may hold colons. */
+const PLACE = /^(.+?):(\d+)(?::(\/.*)?)?$/s
+
+export async function cat(call: Call): Promise<ExitCode> {
+  const { out } = call
+  const what = call.argument('WHAT')
+  const place = PLACE.exec(what)
+  if (place === null && !HASH.test(what))
+    throw call.usage(`"${what}" names no payload`, 'daglog cat @last:2:/output')
+  const store = await call.store()
+  const bytes =
+    place === null
+      ? await objectBytes(store, what)
+      : await payloadBytes(await store.inspectRun(place[1] as string), {
+          seq: Number(place[2]),
+          pointer: place[3] ?? '',
+        })
+  if (out.json) {
+    const text = isUtf8(bytes)
+    const content = Buffer.from(bytes).toString(text ? 'utf8' : 'base64')
+    const encoding = text ? 'utf8' : 'base64'
+    out.document('daglog.cat/1', { ok: true, what, size: bytes.length, encoding, content })
+    return 0
+  }
+  if (out.terminal && !isShowable(bytes)) {
+    throw call.usage(
+      `${bytes.length} bytes with control characters are not for a terminal`,
+      `daglog cat '${what}' | less, or > FILE`,
+    )
+  }
+  await out.bytes(bytes)
+  return 0
+}
+
+/** Text without anything that a terminal obeys; tabs and line ends are fine. */
+function isShowable(bytes: Uint8Array): boolean {
+  if (!isUtf8(bytes)) return false
+  return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(
+    Buffer.from(bytes).toString(),
+  )
+}

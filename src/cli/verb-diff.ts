@@ -1,0 +1,79 @@
+/** `daglog diff LEFT RIGHT [--limit N]` */
+import { DIFFERENCES_MAX, type Difference, diffRuns, type RunDiff } from '../store/diff.js'
+import type { Call } from './call.js'
+import { differenceWords, payloadLines } from './diff-words.js'
+import type { ExitCode } from './exit-codes.js'
+import type { Output } from './output.js'
+import { countText } from './quantity.js'
+import { textPatch } from './text-patch.js'
+
+const SHOWN_MAX = 20
+
+export async function diff(call: Call): Promise<ExitCode> {
+  const { out } = call
+  const store = await call.store()
+  const left = await store.inspectRun(call.argument('LEFT'))
+  const right = await store.inspectRun(call.argument('RIGHT'))
+  const asked = call.number('limit') ?? (out.json ? DIFFERENCES_MAX : SHOWN_MAX)
+  const found = await diffRuns({
+    left,
+    right,
+    limit: asked === 0 ? Number.MAX_SAFE_INTEGER : asked,
+  })
+  if (out.json) printJson(out, found, { left: left.id, right: right.id })
+  else {
+    out.line(['dim', 'left   '], left.id, ['dim', `  ${countText(found.steps.left, 'step')}`])
+    out.line(['dim', 'right  '], right.id, ['dim', `  ${countText(found.steps.right, 'step')}`])
+    printDiff(out, found)
+  }
+  if (!found.same) return 1
+  return found.odd.left.length + found.odd.right.length === 0 ? 0 : 5
+}
+
+function printDiff(
+  out: Output,
+  { same, first, differences, cut = 0, steps, odd, bounded }: RunDiff,
+): void {
+  out.line()
+  if (first !== undefined) {
+    out.line(['bold', 'they part at '], ...differenceWords(first))
+    for (const pieces of payloadLines(first)) out.line('    ', ...pieces)
+    out.line()
+  }
+  const later = differences.filter((difference) => difference !== first)
+  for (const difference of later) {
+    out.line(...differenceWords(difference))
+    for (const pieces of payloadLines(difference)) out.line('    ', ...pieces)
+  }
+  if (cut > 0) out.line(['dim', `${countText(cut, 'more difference')}; --limit 0 shows all`])
+  if (bounded) out.line(['dim', 'the events are too different to be aligned in the best way'])
+  for (const [side, events] of Object.entries(odd))
+    for (const { seq, type, why } of events)
+      out.line(['yellow', 'not compared: '], `${side} seq ${seq} ${type}: ${why}`)
+  const counts = `${steps.same} of ${countText(Math.max(steps.left, steps.right), 'step')} the same`
+  out.line(same ? ['green', 'same'] : ['red', 'different'], `  ${counts}`)
+}
+
+function printJson(
+  out: Output,
+  found: RunDiff,
+  runs: { readonly left: string; readonly right: string },
+): void {
+  const { same, first, differences, ...rest } = found
+  out.document('daglog.diff/1', {
+    ok: same,
+    ...runs,
+    same,
+    ...(first === undefined ? {} : { first: withPatch(first) }),
+    differences: differences.map(withPatch),
+    ...rest,
+  })
+}
+
+/** Two long texts as sizes and a patch; both are in the runs. */
+function withPatch({ text, ...difference }: Difference): Record<string, unknown> {
+  if (text === undefined) return { ...difference }
+  const patch = textPatch(text)
+  const sizes = { left: Buffer.byteLength(text.left), right: Buffer.byteLength(text.right) }
+  return { ...difference, text: { sizes, ...(patch === undefined ? {} : { patch }) } }
+}

@@ -1,0 +1,67 @@
+/** `daglog export RUN [--format jsonl|edn|bundle] [-o FILE] [--force] [--refs]` */
+import { ednEvents } from '../store/edn.js'
+import { jsonlEvents } from '../store/jsonl.js'
+import type { Store } from '../store/store.js'
+import type { Call } from './call.js'
+import type { ExitCode } from './exit-codes.js'
+import { writeNewFile } from './output-file.js'
+import { bytesText } from './quantity.js'
+import { readable } from './readable.js'
+
+export async function exportRun(call: Call): Promise<ExitCode> {
+  const { out } = call
+  const store = await call.store()
+  const id = await store.resolve(call.argument('RUN'))
+  const format = call.text('format') ?? 'jsonl'
+  const path = call.text('output')
+  if (path === undefined && out.json)
+    throw call.usage('--json says what was exported, so that needs a file', '--output FILE')
+  if (path === undefined && out.terminal && format === 'bundle')
+    throw call.usage(
+      'a bundle is not for a terminal',
+      `daglog export ${id} --format bundle -o FILE`,
+    )
+  let left = 0
+  const pieces = await exported(store, { id, format, refs: call.has('refs') }, (what) => {
+    left += 1
+    out.alarm(['red', 'left out: '], what)
+  })
+  if (path === undefined) {
+    for await (const piece of pieces) await out.bytes(piece)
+  } else {
+    const bytes = await writeNewFile(path, pieces, { replace: call.has('force') })
+    out.note(`${bytesText(bytes)} in ${path}`)
+    if (out.json)
+      out.document('daglog.export/1', { ok: left === 0, run: id, format, file: path, bytes })
+  }
+  return left === 0 ? 0 : 5
+}
+
+async function exported(
+  store: Store,
+  what: { readonly id: string; readonly format: string; readonly refs: boolean },
+  onLeftOut: (what: string) => void,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (what.format === 'bundle') return watched(await store.exportBundle(what.id), onLeftOut)
+  const events = readable(await store.inspectRun(what.id), onLeftOut)
+  const options = { refs: what.refs }
+  return lines(what.format === 'edn' ? ednEvents(events, options) : jsonlEvents(events, options))
+}
+
+async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) yield Buffer.from(`${text}\n`)
+}
+
+/** The line with which a bundle says that an object was not to be had; nothing else in it begins so. */
+const MISSING = Buffer.from('{"section":"missing"')
+
+async function* watched(
+  pieces: AsyncIterable<Buffer>,
+  onLeftOut: (what: string) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    if (piece.subarray(0, MISSING.length).equals(MISSING))
+      onLeftOut(`object ${JSON.parse(piece.toString()).object} is not in the store`)
+    yield piece
+  }
+}

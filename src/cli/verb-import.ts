@@ -1,0 +1,70 @@
+/** `daglog import PATH... [--from auto|bundle] [--id ID]` */
+import { open } from 'node:fs/promises'
+import type { BundleSource } from '../store/bundle-import.js'
+import type { Store } from '../store/store.js'
+import type { Call } from './call.js'
+import type { ExitCode } from './exit-codes.js'
+import { readInput, unreadable } from './input-file.js'
+
+interface Imported {
+  readonly run: string
+  readonly source: string
+  /** True where the store had this very run already. */
+  readonly already: boolean
+}
+
+export async function importRuns(call: Call): Promise<ExitCode> {
+  const { out } = call
+  const paths = call.many('PATH')
+  const id = call.text('id')
+  if (id !== undefined && paths.length > 1)
+    throw call.usage('--id names one run, and several files were given', 'one file at a time')
+  const store = await call.store({ create: true })
+  const runs: Imported[] = []
+  for (const path of paths) {
+    for (const run of await importFile(store, path, id)) {
+      runs.push(run)
+      if (run.already) out.note(`run ${run.run} was here already`)
+      if (!out.json) out.line(run.run)
+    }
+  }
+  if (out.json) out.document('daglog.import/1', { ok: true, runs })
+  return 0
+}
+
+async function importFile(store: Store, path: string, id: string | undefined): Promise<Imported[]> {
+  const { source, close } = await openBundle(path)
+  try {
+    const found = await store.importBundle(source, id === undefined ? {} : { id })
+    return found.map((run) => ({ run: run.id, source: path, already: run.already }))
+  } finally {
+    await close()
+  }
+}
+
+/** A file is read where it lies; a pipe, which cannot be read twice, is taken in whole. */
+async function openBundle(
+  path: string,
+): Promise<{ readonly source: BundleSource; readonly close: () => Promise<void> }> {
+  if (path === '-') {
+    const whole = await readInput(path)
+    const read = async (from: number, length: number): Promise<Buffer> =>
+      whole.subarray(from, from + length)
+    return { source: { name: 'standard input', bytes: whole.length, read }, close: async () => {} }
+  }
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw unreadable(path, cause)
+  })
+  const read = async (from: number, length: number): Promise<Buffer> => {
+    const bytes = Buffer.alloc(length)
+    let filled = 0
+    while (filled < length) {
+      const { bytesRead } = await file.read(bytes, filled, length - filled, from + filled)
+      if (bytesRead === 0) break
+      filled += bytesRead
+    }
+    return bytes.subarray(0, filled)
+  }
+  const bytes = (await file.stat()).size
+  return { source: { name: path, bytes, read }, close: () => file.close() }
+}

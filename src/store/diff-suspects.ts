@@ -1,0 +1,213 @@
+/**
+ * Where two runs may differ, by digests alone: in the order of the left run.
+ * A suspect need not be a difference: digests of equal payloads differ where keys are in another order.
+ */
+import type { Hash } from '../core/hash.js'
+import type { StepNode } from '../fold/step-graph.js'
+import type { StepMatch, StepPair } from '../fold/step-match.js'
+import { align, gapsOf } from '../value/align.js'
+import type { OutlineEvent, PayloadPrint, RunOutline } from './run-outline.js'
+
+/**
+ * `renamed`: the same input under another name. `missing`: on the left only; `extra`: on the right only.
+ * `event`: an event that is about no step. `order`: steps that both have start in another order, which
+ * alone makes no run differ.
+ */
+export type DifferenceKind =
+  | 'renamed'
+  | 'input'
+  | 'status'
+  | 'error'
+  | 'output'
+  | 'missing'
+  | 'extra'
+  | 'event'
+  | 'order'
+
+/** Where one side of a difference is. */
+export interface DifferenceSide {
+  /** Of the step; an event that is about none has none. */
+  readonly id?: string
+  readonly seq: number
+  /** Of the exact bytes of the payload, where it lies out of line. */
+  readonly sha256?: Hash
+}
+
+export interface Suspect {
+  readonly kind: DifferenceKind
+  readonly path: string
+  readonly left?: DifferenceSide
+  readonly right?: DifferenceSide
+  /** The steps; absent for events. */
+  readonly pair?: StepPair<PayloadPrint>
+}
+
+export interface Suspects {
+  readonly suspects: readonly Suspect[]
+  /** Whether the events were too different to be aligned in the best way. */
+  readonly bounded: boolean
+}
+
+export function suspectsOf(
+  left: RunOutline,
+  right: RunOutline,
+  match: StepMatch<PayloadPrint>,
+): Suspects {
+  const events = pairEvents(left.events, right.events)
+  const order = new LeftOrder()
+  for (const pair of match.pairs) order.anchorSteps(pair)
+  for (const [a, b] of events.pairs) if (a !== undefined && b !== undefined) order.anchor(a, b)
+  const suspects: Suspect[] = []
+  for (const pair of match.pairs) suspects.push(...suspectsIn(pair))
+  for (const [a, b] of events.pairs) if (a?.digest !== b?.digest) suspects.push(eventSuspect(a, b))
+  if (left.end !== undefined && right.end !== undefined && left.end.digest !== right.end.digest)
+    suspects.push(eventSuspect(left.end, right.end))
+  for (const { pair } of match.order) suspects.push(stepSuspect('order', pair))
+  return { suspects: order.sorted(suspects), bounded: events.cut }
+}
+
+/** What differs, going by digests, between two steps that stand for each other; or that only one is there. */
+function suspectsIn(pair: StepPair<PayloadPrint>): Suspect[] {
+  const { left, right } = pair
+  if (right === undefined) return [stepSuspect('missing', pair)]
+  if (left === undefined) return [stepSuspect('extra', pair)]
+  const found: Suspect[] = []
+  if (left.name !== right.name) found.push(stepSuspect('renamed', pair))
+  if (left.input?.digest !== right.input?.digest) found.push(stepSuspect('input', pair))
+  // What only one side gave is told by its status.
+  const same = left.status === right.status
+  if (!same) found.push(stepSuspect('status', pair))
+  else if (left.error?.digest !== right.error?.digest) found.push(stepSuspect('error', pair))
+  const both = left.output !== undefined && right.output !== undefined
+  if (left.output?.digest !== right.output?.digest && (same || both))
+    found.push(stepSuspect('output', pair))
+  return found
+}
+
+function stepSuspect(kind: DifferenceKind, pair: StepPair<PayloadPrint>): Suspect {
+  const { left, right } = pair
+  return {
+    kind,
+    path: (left ?? right)?.path ?? '',
+    ...(left === undefined ? {} : { left: stepSide(kind, left) }),
+    ...(right === undefined ? {} : { right: stepSide(kind, right) }),
+    pair,
+  }
+}
+
+/** Kinds that show as a step ends. */
+export const ENDING_KINDS: ReadonlySet<DifferenceKind> = new Set(['status', 'error', 'output'])
+
+function stepSide(kind: DifferenceKind, node: StepNode<PayloadPrint>): DifferenceSide {
+  const { start, end } = node.seqs
+  const sha256 = kind === 'input' || kind === 'output' ? node[kind]?.sha256 : undefined
+  const seq = ENDING_KINDS.has(kind) ? (end ?? start) : start
+  return { id: node.id, seq, ...(sha256 === undefined ? {} : { sha256 }) }
+}
+
+function eventSuspect(left: OutlineEvent | undefined, right: OutlineEvent | undefined): Suspect {
+  return {
+    kind: 'event',
+    path: (left ?? right)?.type ?? '',
+    ...(left === undefined ? {} : { left: { seq: left.seq } }),
+    ...(right === undefined ? {} : { right: { seq: right.seq } }),
+  }
+}
+
+type EventPair = readonly [left: OutlineEvent | undefined, right: OutlineEvent | undefined]
+
+/** Pair equal events in order; between those, events of one type; the rest is on one side only. */
+function pairEvents(
+  left: readonly OutlineEvent[],
+  right: readonly OutlineEvent[],
+): { readonly pairs: readonly EventPair[]; readonly cut: boolean } {
+  const numbers = new Map<string, number>()
+  const number = (text: string): number => {
+    const known = numbers.get(text) ?? numbers.size
+    numbers.set(text, known)
+    return known
+  }
+  const whole = align(
+    left.map(({ digest }) => number(digest)),
+    right.map(({ digest }) => number(digest)),
+  )
+  let cut = whole.cut
+  const pairs: EventPair[] = []
+  for (const [at, to] of whole.partner.entries()) if (to >= 0) pairs.push([left[at], right[to]])
+  for (const gap of gapsOf(whole, right.length)) {
+    const a = left.slice(gap.leftFrom, gap.leftTo)
+    const b = right.slice(gap.rightFrom, gap.rightTo)
+    const types = align(
+      a.map(({ type }) => number(type)),
+      b.map(({ type }) => number(type)),
+    )
+    cut ||= types.cut
+    for (const [at, to] of types.partner.entries()) if (to >= 0) pairs.push([a[at], b[to]])
+    for (const { leftFrom, leftTo, rightFrom, rightTo } of gapsOf(types, b.length)) {
+      for (const event of a.slice(leftFrom, leftTo)) pairs.push([event, undefined])
+      for (const event of b.slice(rightFrom, rightTo)) pairs.push([undefined, event])
+    }
+  }
+  return { pairs, cut }
+}
+
+/** Where a suspect stands: a left seq, or between two of them. */
+interface Rank {
+  readonly suspect: Suspect
+  readonly leftSeq: number
+  /** Whether it stands behind the event of that seq. */
+  readonly behind: boolean
+}
+
+/** Brings what is on the right into the order of the left, by what both have. */
+class LeftOrder {
+  readonly #anchors: { readonly rightSeq: number; readonly leftSeq: number }[] = []
+
+  anchor(left: { readonly seq: number }, right: { readonly seq: number }): void {
+    this.#anchors.push({ rightSeq: right.seq, leftSeq: left.seq })
+  }
+
+  anchorSteps({ left, right }: StepPair<PayloadPrint>): void {
+    if (left === undefined || right === undefined) return
+    this.#anchors.push({ rightSeq: right.seqs.start, leftSeq: left.seqs.start })
+    if (left.seqs.end === undefined || right.seqs.end === undefined) return
+    this.#anchors.push({ rightSeq: right.seqs.end, leftSeq: left.seqs.end })
+  }
+
+  sorted(suspects: readonly Suspect[]): Suspect[] {
+    this.#anchors.sort((a, b) => a.rightSeq - b.rightSeq)
+    return suspects
+      .map((suspect) => this.#rank(suspect))
+      .sort((a, b) => {
+        if (a.leftSeq !== b.leftSeq) return a.leftSeq - b.leftSeq
+        if (a.behind !== b.behind) return a.behind ? 1 : -1
+        return a.behind ? rightSeqOf(a.suspect) - rightSeqOf(b.suspect) : 0
+      })
+      .map(({ suspect }) => suspect)
+  }
+
+  #rank(suspect: Suspect): Rank {
+    const { left, right, kind, pair } = suspect
+    // A step that is still open on the left shows how it differs where the right one ends.
+    const open = ENDING_KINDS.has(kind) && pair?.left?.seqs.end === undefined
+    if (left !== undefined && !open) return { suspect, leftSeq: left.seq, behind: false }
+    const leftSeq = Math.max(this.#before(right?.seq ?? 0), left?.seq ?? -1)
+    return { suspect, leftSeq, behind: true }
+  }
+
+  /** The left seq of what both have and the right one has last before `rightSeq`; -1 where there is none. */
+  #before(rightSeq: number): number {
+    let low = 0
+    let high = this.#anchors.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#anchors[middle]!.rightSeq < rightSeq) low = middle + 1
+      else high = middle
+    }
+    return this.#anchors[low - 1]?.leftSeq ?? -1
+  }
+}
+
+function rightSeqOf(suspect: Suspect): number {
+  return suspect.right?.seq ?? 0
+}

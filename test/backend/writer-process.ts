@@ -1,0 +1,119 @@
+/**
+ * A process that writes to a log as the store does, for tests of who may: open, look how long the segments
+ * are, commit, let go.
+ */
+
+import { resolve } from 'node:path'
+import type { LogName, Segment } from '../../src/backend/backend.js'
+import type { Disk } from '../../src/backend/disk.js'
+import { FsLayout } from '../../src/backend/fs-layout.js'
+import { FsLocks } from '../../src/backend/fs-locks.js'
+import { FsLogs } from '../../src/backend/fs-log.js'
+import type { ProcessTable } from '../../src/backend/process-identity.js'
+import { DaglogError } from '../../src/core/errors.js'
+import { SimulatedDisk } from '../../src/testing/simulated-disk.js'
+import type { Program } from './interleave.js'
+
+export const ROOT = resolve('/store')
+export const layout = new FsLayout(ROOT)
+export const LOG: LogName = { run: 'r' }
+
+/** The parts of a directory backend that decide who writes, for one process. */
+export function partsOf(disk: Disk, table: ProcessTable): { locks: FsLocks; logs: FsLogs } {
+  const locks = new FsLocks(disk, layout, table)
+  return { locks, logs: new FsLogs(disk, layout, locks) }
+}
+
+/** A disk with a run that nobody has written to, all durable. */
+export function freshDisk(): SimulatedDisk {
+  const disk = new SimulatedDisk({ syncGate: () => Promise.resolve() })
+  for (const dir of [layout.locks(), layout.tmp(), layout.runs(), layout.run('r')])
+    disk.makeDir(dir)
+  disk.openFile(layout.segment(LOG, 0), 'create').close()
+  for (const dir of [resolve('/'), ROOT, layout.runs(), layout.run('r'), layout.locks()])
+    disk.syncDir(dir)
+  return disk
+}
+
+export interface Written {
+  readonly text: string
+  readonly segment: number
+}
+
+/** What a writer saw and did. */
+export interface WriterReport {
+  readonly name: string
+  /** Undefined where the log was locked. */
+  readonly segment: number | undefined
+  readonly opened?: 'clean' | 'taken'
+  /** The segments as they were after it had become the writer. */
+  readonly seen: readonly Segment[]
+  readonly acknowledged: readonly Written[]
+  readonly fenced: boolean
+}
+
+export function writerProgram(options: {
+  readonly name: string
+  readonly table: ProcessTable
+  readonly force?: boolean
+  readonly commits?: number
+  readonly onAcknowledged?: (written: Written) => void
+}): Program<WriterReport> {
+  const { name, table, force = false, commits = 1 } = options
+  return async (disk) => {
+    const { logs } = partsOf(disk, table)
+    const acknowledged: Written[] = []
+    try {
+      const writer = logs.openWriter(LOG, { program: name, force })
+      const { segment, opened } = writer
+      const seen = logs.segments(LOG)
+      let fenced = false
+      for (let count = 0; count < commits && !fenced; count += 1) {
+        const text = `<${name}${count}>`
+        try {
+          await writer.commit(Buffer.from(text), { sync: true })
+          acknowledged.push({ text, segment })
+          options.onAcknowledged?.({ text, segment })
+        } catch (error) {
+          if (!(error instanceof DaglogError && error.code === 'WRITER_FENCED')) throw error
+          fenced = true
+        }
+      }
+      await writer.release()
+      return { name, segment, opened, seen, acknowledged, fenced }
+    } catch (error) {
+      if (!(error instanceof DaglogError && error.code === 'RUN_LOCKED')) throw error
+      return { name, segment: undefined, seen: [], acknowledged, fenced: false }
+    }
+  }
+}
+
+export function segmentText(disk: SimulatedDisk, number: number): string {
+  return disk.dump().get(layout.segment(LOG, number))?.toString() ?? ''
+}
+
+/**
+ * What must hold of any two writers, whatever happened: what was acknowledged is in the log once, and whoever
+ * has a later segment has seen all that was acknowledged in the earlier ones.
+ * @returns What does not hold, in words.
+ */
+export function lies(disk: SimulatedDisk, reports: readonly WriterReport[]): string[] {
+  const found: string[] = []
+  for (const { name, acknowledged } of reports) {
+    for (const { text, segment } of acknowledged) {
+      const content = segmentText(disk, segment)
+      const at = content.indexOf(text)
+      if (at < 0 || content.indexOf(text, at + 1) >= 0)
+        found.push(`${text} of ${name} is not once in segment ${segment}: ${content}`)
+      for (const later of reports) {
+        if (later.segment === undefined || later.segment <= segment) continue
+        const counted = later.seen.find(({ number }) => number === segment)?.bytes ?? 0
+        if (counted < at + text.length)
+          found.push(
+            `${text} was acknowledged, and ${later.name} counts ${counted} bytes of ${content}`,
+          )
+      }
+    }
+  }
+  return found
+}

@@ -1,0 +1,1 @@
+export const damaged: readonly import('./workshop.js').Golden[] = []

@@ -1,0 +1,47 @@
+/**
+ * Chance, time and processes made repeatable, so that the real code writes the same bytes each time.
+ * Replaces Node's random source for the whole process: for the builder's own process, never for tests.
+ */
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import type { ProcessTable } from '../../src/backend/process-identity.js'
+
+let drawn = 0
+
+/** From here on every random byte of this process follows from `seed` and how many were drawn before. */
+export function seedChance(seed: string): void {
+  drawn = 0
+  const fill = (bytes: Uint8Array): void => {
+    for (let at = 0; at < bytes.length; at += 32) {
+      const block = crypto.createHash('sha256').update(`${seed}/${drawn++}`).digest()
+      bytes.set(block.subarray(0, Math.min(32, bytes.length - at)), at)
+    }
+  }
+  Object.assign(crypto, {
+    randomBytes: (count: number) => {
+      const bytes = Buffer.alloc(count)
+      fill(bytes)
+      return bytes
+    },
+    randomFillSync: (bytes: Uint8Array) => {
+      fill(bytes)
+      return bytes
+    },
+  })
+  syncBuiltinESMExports()
+}
+
+/** A clock that goes on by a quarter of a second each time it is read. */
+export function clock(): () => number {
+  let now = 1_790_000_000_000
+  return () => {
+    now += 250
+    return now
+  }
+}
+
+/** A process that nobody else can ask about; it takes all others for `others`. */
+export function processTable(pid: number, others: 'alive' | 'dead'): ProcessTable {
+  const self = { pid, start: '1', boot: 'golden', namespace: '', host: 'golden' }
+  return { self: () => self, liveness: (other) => (other.pid === pid ? 'alive' : others) }
+}
