@@ -2,7 +2,7 @@
  * What the bench appends and reads: events of the usual sizes, and long logs written straight through
  * `core/frame`, since appending millions of events one by one would take longer than measuring them.
  */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { bodyText, encodeData } from '../dist/core/body.js'
 import { encodeFrame, genesisExtra } from '../dist/core/frame.js'
 import { GENESIS } from '../dist/core/hash.js'
@@ -130,8 +130,9 @@ export async function layRun(store, id, fill) {
  * @param {(log: LogFile, fold: (frame: ReturnType<LogFile['add']>) => void) => void} fill
  */
 export async function writeRun(store, id, fill) {
-  await store.context.backend.createRun(id)
-  const log = new LogFile(new FsLayout(store.place).segment({ run: id }, 0))
+  const layout = new FsLayout(store.place)
+  mkdirSync(layout.run(id))
+  const log = new LogFile(layout.segment({ run: id }, 0))
   const index = new RunIndex()
   const first = log.add('run/start', { id })
   index.apply(first)

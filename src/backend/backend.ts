@@ -8,6 +8,7 @@
  * in its medium's own way: a lock file and a higher segment, a row with an epoch, a conditional put.
  * @see docs/format.md#backends
  */
+import type { ColdPlace } from '../core/cold-block.js'
 import type { Hash } from '../core/hash.js'
 import type { ObjectKind, StoredObject } from '../core/object.js'
 
@@ -59,6 +60,14 @@ export interface LogWriter {
   commit(bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>
   /** Cut the segment back to `bytes`, durably. Recovery only. */
   cut(bytes: number): Promise<void>
+  /** How much of the segment is not laid to rest yet, in bytes. */
+  readonly textBytes: number
+  /**
+   * Lay what the segment holds to rest, in whatever form takes less room; reading gives the same bytes.
+   * Everything must be synced, and nothing may be committed through this writer afterwards.
+   * @param start Where the segment's first frame stands.
+   */
+  rest(start: ColdPlace): Promise<void>
   /** Let go. The last commit should have been synced. */
   release(): Promise<void>
 }
@@ -85,6 +94,8 @@ export interface Backend {
   segments(log: LogName): Promise<readonly Segment[]>
   /** Up to `length` bytes from an offset; shorter only at the end. */
   read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer>
+  /** What is wrong with how the medium keeps a log, where reading it does not show it. */
+  faults(log: LogName): Promise<readonly string[]>
   /**
    * Become the log's writer. Whatever the log and the run's objects hold when this resolves is durable,
    * also what a killed writer left unsynced.

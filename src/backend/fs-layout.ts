@@ -7,6 +7,14 @@ import type { LogName } from './backend.js'
 import { nameOfRunId } from './run-path.js'
 
 const SEGMENT_DIGITS = 6
+const PIECE = /^(store|log)\.(\d{6,})(?:\.([1-9]\d*))?\.(jsonl|z)$/
+
+/** A file of a log: which segment, the offset it begins at, and whether it is text or laid to rest. */
+export interface PieceName {
+  readonly segment: number
+  readonly base: number
+  readonly form: 'jsonl' | 'z'
+}
 
 export class FsLayout {
   constructor(readonly root: string) {}
@@ -31,17 +39,23 @@ export class FsLayout {
     return log === 'store' ? this.root : this.run(log.run)
   }
 
+  /** Where a segment begins as text. */
   segment(log: LogName, number: number): string {
-    const digits = String(number).padStart(SEGMENT_DIGITS, '0')
-    return join(this.logDir(log), `${log === 'store' ? 'store' : 'log'}.${digits}.jsonl`)
+    return this.piece(log, { segment: number, base: 0, form: 'jsonl' })
   }
 
-  /** The number of a segment's file name, or undefined for other files. */
-  segmentNumber(log: LogName, name: string): number | undefined {
-    const match = (log === 'store' ? /^store\.(\d{6,})\.jsonl$/ : /^log\.(\d{6,})\.jsonl$/).exec(
-      name,
-    )
-    return match === null ? undefined : Number(match[1])
+  piece(log: LogName, { segment, base, form }: PieceName): string {
+    const digits = String(segment).padStart(SEGMENT_DIGITS, '0')
+    const offset = base === 0 ? '' : `.${base}`
+    return join(this.logDir(log), `${log === 'store' ? 'store' : 'log'}.${digits}${offset}.${form}`)
+  }
+
+  /** What a file's name says, or undefined for other files. */
+  pieceOf(log: LogName, name: string): PieceName | undefined {
+    const match = PIECE.exec(name)
+    if (match === null || match[1] !== (log === 'store' ? 'store' : 'log')) return undefined
+    const form = match[4] === 'z' ? 'z' : 'jsonl'
+    return { segment: Number(match[2]), base: Number(match[3] ?? 0), form }
   }
 
   torn(log: LogName, name: string): string {

@@ -6,11 +6,13 @@
  * when it wakes.
  * @see docs/format.md#one-writer
  */
+import type { ColdPlace } from '../core/cold-block.js'
 import { DaglogError, systemCode } from '../core/errors.js'
-import type { LogName, LogWriter, Segment, WriterOptions } from './backend.js'
+import type { LogName, LogWriter, WriterOptions } from './backend.js'
 import type { Disk, DiskFile } from './disk.js'
 import type { FsLayout } from './fs-layout.js'
 import type { FsLocks, HeldLock } from './fs-locks.js'
+import { type FsSegments, syncFile } from './fs-segments.js'
 
 /** Rounds of "somebody was quicker" before we call it a lock. */
 const OPEN_ATTEMPTS_MAX = 64
@@ -20,34 +22,8 @@ export class FsLogs {
     private readonly disk: Disk,
     private readonly layout: FsLayout,
     private readonly locks: FsLocks,
+    private readonly segments: FsSegments,
   ) {}
-
-  segments(log: LogName): Segment[] {
-    const found: Segment[] = []
-    for (const name of this.disk.list(this.layout.logDir(log))) {
-      const number = this.layout.segmentNumber(log, name)
-      if (number === undefined) continue
-      const bytes = this.disk.sizeOf(this.layout.segment(log, number))
-      if (bytes !== undefined) found.push({ number, bytes })
-    }
-    return found.sort((a, b) => a.number - b.number)
-  }
-
-  read(log: LogName, segment: number, fromByte: number, length: number): Buffer {
-    const file = this.disk.openFile(this.layout.segment(log, segment), 'read')
-    try {
-      const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, file.size() - fromByte)))
-      let filled = 0
-      while (filled < bytes.length) {
-        const count = file.read(bytes.subarray(filled), fromByte + filled)
-        if (count === 0) break
-        filled += count
-      }
-      return bytes.subarray(0, filled)
-    } finally {
-      file.close()
-    }
-  }
 
   holder(log: LogName): HeldLock | undefined {
     const top = Math.max(this.newest(log), ...this.locks.numbers(log))
@@ -138,42 +114,28 @@ export class FsLogs {
     token: string,
     opened: 'clean' | 'taken',
   ): LogWriter {
-    this.syncAll(log)
-    const file = this.disk.openFile(this.layout.segment(log, segment), 'append')
-    return new FsLogWriter(file, segment, opened, {
+    // A killed writer leaves bytes that no sync has seen; what we write next will count them as durable.
+    this.segments.syncAll(log)
+    if (log !== 'store' && this.disk.exists(this.layout.openObjects(log.run))) {
+      syncFile(this.disk, this.layout.openObjects(log.run))
+    }
+    const tail = this.segments.openTail(log, segment)
+    return new FsLogWriter(tail, segment, opened, {
       successor: () =>
-        this.disk.exists(this.layout.segment(log, segment + 1))
-          ? successorOf(log, this.holder(log))
-          : undefined,
+        this.exists(log, segment + 1) ? successorOf(log, this.holder(log)) : undefined,
       release: () => this.locks.release(log, segment, token),
+      rest: (start) => this.segments.rest(log, segment, start),
     })
   }
 
-  /** A killed writer leaves bytes that no sync has seen; what we write next will count them as durable. */
-  private syncAll(log: LogName): void {
-    for (const { number, bytes } of this.segments(log)) {
-      if (bytes > 0) this.syncFile(this.layout.segment(log, number))
-    }
-    if (log === 'store') return
-    const objects = this.layout.openObjects(log.run)
-    if (this.disk.exists(objects)) this.syncFile(objects)
-  }
-
-  private syncFile(path: string): void {
-    const file = this.disk.openFile(path, 'append')
-    try {
-      file.syncNow()
-    } finally {
-      file.close()
-    }
+  /** Whether a segment is there, as text or laid to rest. */
+  private exists(log: LogName, segment: number): boolean {
+    if (this.disk.exists(this.layout.segment(log, segment))) return true
+    return this.disk.exists(this.layout.piece(log, { segment, base: 0, form: 'z' }))
   }
 
   private newest(log: LogName): number {
-    const numbers = this.disk
-      .list(this.layout.logDir(log))
-      .map((name) => this.layout.segmentNumber(log, name))
-      .filter((number) => number !== undefined)
-    return Math.max(0, ...numbers)
+    return Math.max(0, ...this.segments.numbers(log))
   }
 }
 
@@ -181,19 +143,26 @@ interface WriterTies {
   /** The error that says who took over, where somebody did. */
   successor(): DaglogError | undefined
   release(): void
+  rest(start: ColdPlace): Promise<void>
 }
 
 class FsLogWriter implements LogWriter {
   private expectedBytes: number
   private dead: DaglogError | undefined
 
+  private readonly file: DiskFile
+  /** Offset in the segment at which the file begins. */
+  private readonly base: number
+
   constructor(
-    private readonly file: DiskFile,
+    tail: { readonly file: DiskFile; readonly base: number },
     readonly segment: number,
     readonly opened: 'clean' | 'taken',
     private readonly ties: WriterTies,
   ) {
-    this.expectedBytes = file.size()
+    this.file = tail.file
+    this.base = tail.base
+    this.expectedBytes = this.file.size()
   }
 
   async commit(bytes: Uint8Array, { sync }: { readonly sync: boolean }): Promise<void> {
@@ -248,12 +217,21 @@ class FsLogWriter implements LogWriter {
 
   async cut(bytes: number): Promise<void> {
     try {
-      this.file.truncate(bytes)
+      this.file.truncate(bytes - this.base)
       await this.file.sync()
     } catch (cause) {
       throw this.die(writeFailed(cause))
     }
-    this.expectedBytes = bytes
+    this.expectedBytes = bytes - this.base
+  }
+
+  get textBytes(): number {
+    return this.expectedBytes
+  }
+
+  async rest(start: ColdPlace): Promise<void> {
+    await this.ties.rest(start)
+    this.dead ??= new DaglogError('CLOSED', 'this segment was laid to rest')
   }
 
   async release(): Promise<void> {

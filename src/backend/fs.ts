@@ -26,6 +26,7 @@ import { FsLogs } from './fs-log.js'
 import { networkFileSystem } from './fs-medium.js'
 import { FsOpenObjects } from './fs-open-objects.js'
 import { FsPacks } from './fs-packs.js'
+import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
 import { type ProcessTable, systemProcesses } from './process-identity.js'
 import { runIdOfName } from './run-path.js'
@@ -54,6 +55,7 @@ class FsBackend implements Backend {
   private readonly layout: FsLayout
   private readonly locks: FsLocks
   private readonly logs: FsLogs
+  private readonly segmentFiles: FsSegments
   private readonly packs: FsPacks
   private readonly openObjects = new Map<string, FsOpenObjects>()
   private mediumChecked = false
@@ -66,8 +68,9 @@ class FsBackend implements Backend {
     this.disk = options.disk ?? nodeDisk()
     this.layout = new FsLayout(root)
     this.locks = new FsLocks(this.disk, this.layout, options.processes ?? systemProcesses())
-    this.logs = new FsLogs(this.disk, this.layout, this.locks)
     const onNotice = options.onNotice ?? (() => {})
+    this.segmentFiles = new FsSegments(this.disk, this.layout, onNotice)
+    this.logs = new FsLogs(this.disk, this.layout, this.locks, this.segmentFiles)
     this.packs = new FsPacks(this.disk, this.layout, onNotice, options.codec ?? 'brotli')
   }
 
@@ -138,6 +141,8 @@ class FsBackend implements Backend {
       this.checkMedium()
       const dir = this.layout.run(id)
       this.disk.makeDir(dir)
+      // A log at rest has no text at its beginning any more.
+      if (this.segmentFiles.numbers({ run: id }).length > 0) return false
       const created = this.createIfMissing(() => this.logs.create({ run: id }))
       if (created) this.disk.syncDir(this.layout.runs())
       return created
@@ -166,11 +171,15 @@ class FsBackend implements Backend {
   }
 
   async segments(log: LogName): Promise<readonly Segment[]> {
-    return this.reading(() => this.logs.segments(log))
+    return this.reading(() => this.segmentFiles.list(log))
   }
 
   async read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer> {
-    return this.reading(() => this.logs.read(log, segment, fromByte, length))
+    return this.reading(() => this.segmentFiles.read(log, segment, fromByte, length))
+  }
+
+  async faults(log: LogName): Promise<readonly string[]> {
+    return this.reading(() => this.segmentFiles.faults(log))
   }
 
   async openWriter(log: LogName, options: WriterOptions): Promise<LogWriter> {

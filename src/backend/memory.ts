@@ -104,6 +104,10 @@ class MemoryBackend implements Backend {
     return this.log(name).segments[segment]?.slice(fromByte, fromByte + length) ?? Buffer.alloc(0)
   }
 
+  async faults(): Promise<readonly string[]> {
+    return []
+  }
+
   async openWriter(name: LogName, options: WriterOptions): Promise<LogWriter> {
     const log = this.log(name)
     if (log.writer !== undefined && options.force !== true) {
@@ -204,6 +208,12 @@ class MemoryWriter implements LogWriter {
   async cut(bytes: number): Promise<void> {
     const segment = this.log.segments[this.segment]
     if (segment !== undefined) segment.length = bytes
+  }
+
+  readonly textBytes = 0
+
+  async rest(): Promise<void> {
+    // Memory has no room to save that would outlive the process.
   }
 
   async release(): Promise<void> {

@@ -12,7 +12,7 @@ import { RUN_ID_BYTES_MAX } from '../core/limits.js'
 const NAME_BYTES_MAX = 180
 const HASHED_PREFIX_BYTES = 80
 const HASHED_MARK = '%~'
-const HASHED_NAME = /%~[0-9a-f]{64}$/
+const HASHED_NAME = /^(?!\.)(?!.*\.\.)[a-z0-9_.%-]{80}%~[0-9a-f]{64}$/
 const PLAIN = /^[a-z0-9_-]$/
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\.|$)/
 
@@ -32,7 +32,7 @@ export function checkRunId(id: string): void {
 export function nameOfRunId(id: string): string {
   checkRunId(id)
   // The name of a very long id stands for it, since the id cannot be read back from it.
-  if (HASHED_NAME.test(id)) return id
+  if (HASHED_NAME.test(id) && !RESERVED.test(id)) return id
   let name = ''
   for (const char of id) name += PLAIN.test(char) ? char : escapeChar(char)
   // A dot is safe inside a name, but not first, last or before another.

@@ -57,16 +57,18 @@ export function failureOf(error: unknown): Failure {
   const { code, kind, data } = own
   const message = own.message.replace(`${code}: `, '')
   const found = ADVICE.exec(message)
-  const cause = own.cause instanceof Error ? own.cause.message : undefined
-  return {
-    code,
-    kind,
-    what: found === null ? message : message.slice(0, found.index),
-    cause: cause ?? CAUSE_OF_KIND[kind],
-    advice: found === null ? TRY_OF_KIND[kind] : message.slice(found.index + found[0].length),
-    data,
-    exit: exitOf(code, kind),
-  }
+  const happened = found === null ? message : message.slice(0, found.index)
+  const advice = found === null ? TRY_OF_KIND[kind] : message.slice(found.index + found[0].length)
+  const [what, cause] = whatAndCause(happened, own)
+  return { code, kind, what, cause, advice, data, exit: exitOf(code, kind) }
+}
+
+/** The cause is the error behind it, or what the message says after its first colon. */
+function whatAndCause(happened: string, { kind, cause }: DaglogError): readonly [string, string] {
+  if (cause instanceof Error) return [happened, cause.message]
+  const colonAt = happened.indexOf(': ')
+  if (colonAt < 0) return [happened, CAUSE_OF_KIND[kind]]
+  return [happened.slice(0, colonAt), happened.slice(colonAt + 2)]
 }
 
 /** An error that is not ours: the system's, or a mistake. */

@@ -165,7 +165,10 @@ function argumentsOf(verb: Verb, given: readonly unknown[]): Asked['args'] {
 
 /** Commander's words as an error of ours. */
 function usageError(error: CommanderError, argv: readonly string[]): DaglogError {
-  const [first = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
+  const [first = '', hint = ''] = error.message
+    .replace(/^error: /, '')
+    .replace(/\. (?=[A-Z])/, ': ')
+    .split('\n')
   const verb = VERBS.find(({ name }) => argv.includes(name))
   const meant = /Did you mean (?:one of )?([^,?]+)/.exec(hint)?.[1]
   const advice =

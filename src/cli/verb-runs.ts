@@ -1,21 +1,15 @@
 /** `daglog runs [--limit N]` */
-import type { RunInfo, Store } from '../store/store.js'
 import { printable } from '../value/preview.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import type { Output, Style } from './output.js'
 import { bytesText, timeText } from './quantity.js'
-
-interface Listed extends RunInfo {
-  /** Id of the run it begins in, where that one is in this store. */
-  readonly above?: string
-  readonly depth: number
-}
+import { isReadable, type ListedRun, listRuns } from './run-family.js'
 
 export async function runs(call: Call): Promise<ExitCode> {
   const { out } = call
   const store = await call.store()
-  const all = await family(store)
+  const all = await listRuns(store)
   const shown = all.slice(0, call.number('limit') ?? all.length)
   if (out.json) {
     const rows = shown.map(({ id, above, depth: _, parent, ...info }) => ({
@@ -33,43 +27,9 @@ export async function runs(call: Call): Promise<ExitCode> {
   return 0
 }
 
-/** Newest first, each followed by the runs that begin in it. */
-async function family(store: Store): Promise<Listed[]> {
-  const infos = await store.runs()
-  const list = await store.context.heads.refresh()
-  const known = new Set(infos.map(({ id }) => id))
-  const children = new Map<string | undefined, RunInfo[]>()
-  const aboveOf = new Map<string, string>()
-  for (const info of infos) {
-    const above = info.parent === undefined ? undefined : list.idOf(info.parent.run)
-    const here = above !== undefined && known.has(above) && above !== info.id ? above : undefined
-    if (here !== undefined) aboveOf.set(info.id, here)
-    children.set(here, [...(children.get(here) ?? []), info])
-  }
-  const listed: Listed[] = []
-  const stack = (children.get(undefined) ?? []).toReversed().map((info) => ({ info, depth: 0 }))
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { info, depth } = next
-    const above = aboveOf.get(info.id)
-    listed.push({ ...info, depth, ...(above === undefined ? {} : { above }) })
-    for (const child of (children.get(info.id) ?? []).toReversed())
-      stack.push({ info: child, depth: depth + 1 })
-  }
-  return listed
-}
-
-/** One that cannot be read has no head, no events, and is not as current as can be. */
-function isReadable({
-  head,
-  events,
-  current,
-}: Pick<RunInfo, 'head' | 'events' | 'current'>): boolean {
-  return head !== undefined || events > 0 || current
-}
-
 const HEADINGS = ['run', 'started', 'status', 'events', 'turns', 'tokens', 'size'] as const
 
-function printTable(out: Output, shown: readonly Listed[]): void {
+function printTable(out: Output, shown: readonly ListedRun[]): void {
   const rows = shown.map((info) => [
     `${'  '.repeat(info.depth)}${printable(info.id)}`,
     timeText(info.started),

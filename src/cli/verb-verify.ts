@@ -1,15 +1,11 @@
 /** `daglog verify [RUN...] [--all] [--head SEQ:HASH]` */
-import { DaglogError } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
 import type { Store } from '../store/store.js'
-import { type KnownHead, type RunReport, verifyRun } from '../store/verify.js'
+import type { KnownHead } from '../store/verify.js'
+import { auditRun, type TimedReport } from './audit-run.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { printReport, printStoreLog } from './verify-words.js'
-
-interface Timed extends RunReport {
-  readonly ms: number
-}
 
 export async function verify(call: Call): Promise<ExitCode> {
   const { out } = call
@@ -20,9 +16,9 @@ export async function verify(call: Call): Promise<ExitCode> {
   const ids = asked.length > 0 ? await resolveAll(store, asked) : await allIds(store)
   const { storeLog } = await store.verify([])
   if (!out.json) printStoreLog(out, storeLog)
-  const reports: Timed[] = []
+  const reports: TimedReport[] = []
   for (const id of ids) {
-    const report = await audit(store, id, head)
+    const report = await auditRun(store, id, head)
     reports.push(report)
     if (!out.json) printReport(out, report)
     await out.flowing()
@@ -37,36 +33,6 @@ export async function verify(call: Call): Promise<ExitCode> {
     out.document('daglog.verify/1', { ok, runs, complete, storeLog })
   }
   return ok ? (complete ? 0 : 5) : 3
-}
-
-/** A run whose bytes cannot even be asked for hides no other. */
-async function audit(store: Store, id: string, head: KnownHead | undefined): Promise<Timed> {
-  const began = performance.now()
-  const report = await verifyRun(store.context, id, head === undefined ? {} : { head }).catch(
-    (error: unknown) => {
-      if (error instanceof DaglogError && error.code === 'READ_FAILED') return unread(id, error)
-      throw error
-    },
-  )
-  return { ...report, ms: Math.round(performance.now() - began) }
-}
-
-function unread(run: string, error: DaglogError): RunReport {
-  return {
-    run,
-    ok: false,
-    level: 'none',
-    events: 0,
-    objects: 0,
-    bytes: 0,
-    head: undefined,
-    coveredSeq: -1,
-    problems: [{ kind: 'frame', seq: 0, reason: error.message }],
-    problemsMore: 0,
-    incomplete: [],
-    redacted: [],
-    stray: [],
-  }
 }
 
 function headOf(call: Call): KnownHead | undefined {

@@ -75,7 +75,7 @@ function encodeMembers(data: Record<string, unknown>): EncodedData {
   return { inline: inline === '' ? '{}' : `${inline}}`, large, tags }
 }
 
-/** Most bytes that one UTF-16 unit takes in JSON text: `\\u0000`. */
+/** Most bytes that one UTF-16 unit takes in JSON text: `\u0000`. */
 const ESCAPED_BYTES_MAX = 6
 
 /** The JSON text of a string that can only be short, as most members are; undefined for all else. */
@@ -219,7 +219,10 @@ export function refsOf(bytes: Uint8Array): readonly Ref[] {
 }
 
 function hasRefs(bytes: Uint8Array): boolean {
-  return REFS_KEY.equals(bytes.subarray(REFS_AT, REFS_AT + REFS_KEY.length))
+  for (let i = 0; i < REFS_KEY.length; i += 1) {
+    if (bytes[REFS_AT + i] !== REFS_KEY[i]) return false
+  }
+  return true
 }
 
 function parseRefs(rows: unknown): Ref[] {

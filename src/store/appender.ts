@@ -61,6 +61,9 @@ interface NewObjects {
   readonly direct: StoredObject[]
 }
 
+/** What most appends have; told by identity. */
+const NO_OBJECTS: NewObjects = { open: [], direct: [] }
+
 export interface AppenderOptions {
   readonly backend: Backend
   readonly log: LogName
@@ -105,8 +108,9 @@ export class Appender {
   ): Promise<readonly Appended[]> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     return new Promise((resolve, reject) => {
-      const encoded = this.encoded(drafts)
-      this.queue.push({ ...encoded, lastSeq: this.seq - 1, sync, resolve, reject })
+      // Named one by one: spreading an object costs as much as all of the rest.
+      const { text, objects, frames } = this.encoded(drafts)
+      this.queue.push({ text, objects, frames, lastSeq: this.seq - 1, sync, resolve, reject })
       this.flushing ??= this.flush()
     })
   }
@@ -131,7 +135,8 @@ export class Appender {
     if (drafts.length > APPEND_FRAMES_MAX) {
       throw tooLarge(`one append of ${drafts.length} events`, `${APPEND_FRAMES_MAX} events`)
     }
-    const objects: NewObjects = { open: [], direct: [] }
+    const large = drafts.some(({ data }) => data.large.length > 0)
+    const objects: NewObjects = large ? { open: [], direct: [] } : NO_OBJECTS
     const frames: StandingFrame[] = []
     let { seq, prev, offset } = this
     let text = ''
@@ -202,7 +207,9 @@ export class Appender {
     )
     const written = writer.commit(bytes, { sync })
     // In parallel; a frame whose objects did not make it is cut when the log is opened again.
-    await settleAll([written, this.putObjects(batch, 'open'), this.putObjects(batch, 'direct')])
+    if (batch.every(({ objects }) => objects === NO_OBJECTS)) await written
+    else
+      await settleAll([written, this.putObjects(batch, 'open'), this.putObjects(batch, 'direct')])
     if (sync) this.syncedSeq = (batch.at(-1) as Waiting).lastSeq
     for (const waiting of batch) {
       onCommitted(waiting.frames)

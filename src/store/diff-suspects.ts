@@ -151,12 +151,11 @@ function pairEvents(
   return { pairs, cut }
 }
 
-/** Where a suspect stands: a left seq, or between two of them. */
+/** Where a suspect stands: at an event of the left run, or right before it. */
 interface Rank {
   readonly suspect: Suspect
   readonly leftSeq: number
-  /** Whether it stands behind the event of that seq. */
-  readonly behind: boolean
+  readonly before: boolean
 }
 
 /** Brings what is on the right into the order of the left, by what both have. */
@@ -180,8 +179,8 @@ class LeftOrder {
       .map((suspect) => this.#rank(suspect))
       .sort((a, b) => {
         if (a.leftSeq !== b.leftSeq) return a.leftSeq - b.leftSeq
-        if (a.behind !== b.behind) return a.behind ? 1 : -1
-        return a.behind ? rightSeqOf(a.suspect) - rightSeqOf(b.suspect) : 0
+        if (a.before !== b.before) return a.before ? -1 : 1
+        return a.before ? rightSeqOf(a.suspect) - rightSeqOf(b.suspect) : 0
       })
       .map(({ suspect }) => suspect)
   }
@@ -190,21 +189,21 @@ class LeftOrder {
     const { left, right, kind, pair } = suspect
     // A step that is still open on the left shows how it differs where the right one ends.
     const open = ENDING_KINDS.has(kind) && pair?.left?.seqs.end === undefined
-    if (left !== undefined && !open) return { suspect, leftSeq: left.seq, behind: false }
-    const leftSeq = Math.max(this.#before(right?.seq ?? 0), left?.seq ?? -1)
-    return { suspect, leftSeq, behind: true }
+    if (left !== undefined && !open) return { suspect, leftSeq: left.seq, before: false }
+    return { suspect, leftSeq: this.#next(right?.seq ?? 0), before: true }
   }
 
-  /** The left seq of what both have and the right one has last before `rightSeq`; -1 where there is none. */
-  #before(rightSeq: number): number {
+  /** The left seq of what both have and the right one has next after `rightSeq`; endless where there is none. */
+  #next(rightSeq: number): number {
     let low = 0
     let high = this.#anchors.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#anchors[middle]!.rightSeq < rightSeq) low = middle + 1
+      if (this.#anchors[middle]!.rightSeq <= rightSeq) low = middle + 1
       else high = middle
     }
-    return this.#anchors[low - 1]?.leftSeq ?? -1
+    // No real seq comes near it, and unlike Infinity it can be subtracted from itself.
+    return this.#anchors[low]?.leftSeq ?? Number.MAX_SAFE_INTEGER
   }
 }
 

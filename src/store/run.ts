@@ -15,7 +15,12 @@ import {
 } from '../core/event.js'
 import { genesisExtra } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
-import { HEAD_EVERY_BYTES, OPEN_OBJECTS_BYTES_MAX } from '../core/limits.js'
+import {
+  COLD_ENDED_BYTES_MIN,
+  COLD_OPEN_BYTES_MIN,
+  HEAD_EVERY_BYTES,
+  OPEN_OBJECTS_BYTES_MAX,
+} from '../core/limits.js'
 import { RunIndex } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
 import type { Appended, Draft } from './appender.js'
@@ -102,7 +107,8 @@ export class Run extends RunView {
   async append<T extends EventType>(type: T, data: EventMap[T]): Promise<Appended>
   async append(type: string, data: unknown): Promise<Appended>
   async append(type: string, data: unknown): Promise<Appended> {
-    return (await this.appendAll([{ type, data }]))[0] as Appended
+    checkUserEvent(type, data)
+    return (await this.appendEncoded([this.encode(type, data)]))[0] as Appended
   }
 
   /** Append several events as one atomic unit: after a crash all of them are there, or none. */
@@ -270,6 +276,25 @@ export class Run extends RunView {
       await this.context.snapshots.write(snapshotKey(this.id), head, this.index)
     }
     await this.sealLarge()
+    await this.rest(log)
+  }
+
+  /** The log of an ended run, and of a very long one what is closed of it, is laid to rest. */
+  private async rest(log: OpenedLog): Promise<void> {
+    const bytesMin = this.index.ended ? COLD_ENDED_BYTES_MIN : COLD_OPEN_BYTES_MIN
+    if (log.writer.textBytes < bytesMin) return
+    const { spans } = await this.log.shape()
+    const span = spans.find(({ segment }) => segment === log.writer.segment)
+    if (span === undefined) return
+    try {
+      await log.writer.rest({ seq: span.firstSeq, prev: span.prev })
+    } catch (error) {
+      this.context.notices.report(
+        'objects',
+        `the log of run ${this.id} could not be packed; it stays as it is`,
+        error,
+      )
+    }
   }
 
   private opened(): Promise<OpenedLog> {

@@ -33,7 +33,7 @@ export type VerifyLevel = 'none' | 'self-consistent' | 'head-log' | 'anchored'
 
 /** Something that is not as it was written. */
 export interface Problem {
-  readonly kind: 'frame' | 'object' | 'redaction' | 'head' | 'identity' | 'parent'
+  readonly kind: 'frame' | 'medium' | 'object' | 'redaction' | 'head' | 'identity' | 'parent'
   readonly seq: number
   readonly segment?: number
   readonly byte?: number
@@ -136,6 +136,9 @@ class Audit {
       const { segment, found, expected } = shape.short
       const reason = `segment ${segment} was cut: its successor counts ${expected} bytes`
       this.problem({ kind: 'frame', seq: this.events, segment, byte: found, reason })
+    }
+    for (const reason of await this.context.backend.faults({ run: this.id })) {
+      this.problem({ kind: 'medium', seq: this.events, reason })
     }
     this.stray = await this.unexplained(shape.stray)
     if (shape.spans.length === 0 || this.head === undefined)

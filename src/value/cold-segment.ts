@@ -14,7 +14,7 @@ import { promisify } from 'node:util'
 import { crc32, deflateRaw, inflateRawSync } from 'node:zlib'
 import { type ColdPlace, packLines, unpackLines } from '../core/cold-block.js'
 import { DaglogError } from '../core/errors.js'
-import { type Hash, isHash } from '../core/hash.js'
+import { GENESIS, type Hash, isHash } from '../core/hash.js'
 import { COLD_BLOCK_BYTES, FRAME_BYTES_MAX } from '../core/limits.js'
 import { asBuffer, type ReadBytes } from './pack.js'
 
@@ -160,6 +160,62 @@ interface BlockPlace {
   readonly bytes: number
 }
 
+/** @throws FRAME_INVALID where the footer, or the file's first bytes, are not as they were written. */
+export function readFooter(
+  file: ReadBytes,
+  bytes: number,
+): { blocks: BlockPlace[]; end: ColdPlace } {
+  const tail = asBuffer(file(Math.max(0, bytes - FOOTER_BYTES), Math.min(bytes, FOOTER_BYTES)))
+  const count = tail.length === FOOTER_BYTES ? tail.readUInt32LE(40) : 0
+  const tableBytes = count * ROW_BYTES
+  const isWhole =
+    END_MAGIC.equals(tail.subarray(48)) && tableBytes + FOOTER_BYTES + MAGIC.length <= bytes
+  if (!isWhole || !MAGIC.equals(asBuffer(file(0, MAGIC.length)))) throw invalid('it has no footer')
+  const footer = asBuffer(file(bytes - FOOTER_BYTES - tableBytes, tableBytes + FOOTER_BYTES))
+  if (crc32(footer.subarray(0, tableBytes + 44)) !== footer.readUInt32LE(tableBytes + 44)) {
+    throw invalid('its footer is damaged')
+  }
+  const blocks: BlockPlace[] = []
+  for (let index = 0; index < count; index += 1) {
+    const original = footer.readUInt32LE(index * ROW_BYTES)
+    blocks.push(placeAfter(blocks.at(-1), original, footer.readUInt32LE(index * ROW_BYTES + 4)))
+  }
+  const last = blocks.at(-1)
+  const blocksEnd = last === undefined ? MAGIC.length : last.atByte + last.bytes
+  if (blocksEnd + footer.length !== bytes)
+    throw invalid('its blocks are not as long as its footer says')
+  return { blocks, end: readPlace(footer, tableBytes) }
+}
+
+/** The blocks that follow each other from the start of the file. */
+function findBlocks(file: ReadBytes, bytes: number): { blocks: BlockPlace[]; end: ColdPlace } {
+  const blocks: BlockPlace[] = []
+  let end: ColdPlace = { seq: 0, prev: GENESIS }
+  for (let at = MAGIC.length; at + HEADER_BYTES <= bytes; ) {
+    const header = asBuffer(file(at, HEADER_BYTES))
+    const length = HEADER_BYTES + header.readUInt32LE(12) + header.readUInt32LE(16)
+    if (header[0] !== BLOCK_MARK || at + length > bytes) break
+    try {
+      end = decodeBlock(asBuffer(file(at, length))).next
+    } catch {
+      break // Not a block, or not as it was written: nothing says where the next one is.
+    }
+    blocks.push(placeAfter(blocks.at(-1), header.readUInt32LE(4), length))
+    at += length
+  }
+  return { blocks, end }
+}
+
+function placeAfter(before: BlockPlace | undefined, original: number, bytes: number): BlockPlace {
+  if (before === undefined) return { from: 0, original, atByte: MAGIC.length, bytes }
+  return {
+    from: before.from + before.original,
+    original,
+    atByte: before.atByte + before.bytes,
+    bytes,
+  }
+}
+
 /** Decoded blocks that one reader keeps. */
 const BLOCKS_KEPT = 4
 
@@ -182,34 +238,19 @@ export class ColdReader {
   }
 
   /**
-   * @param onDamage Told of each block that reads as zeros.
-   * @throws FRAME_INVALID where the file has no whole footer: it was never finished, or was cut.
+   * Never refuses: where the footer is damaged the blocks are found one after the other, up to the first
+   * that cannot be.
+   * @param onDamage Told of a damaged footer, and of each block that reads as zeros.
    */
   static open(file: ReadBytes, bytes: number, onDamage: (reason: string) => void): ColdReader {
-    const tail = asBuffer(file(Math.max(0, bytes - FOOTER_BYTES), Math.min(bytes, FOOTER_BYTES)))
-    const count = tail.length === FOOTER_BYTES ? tail.readUInt32LE(40) : 0
-    const tableBytes = count * ROW_BYTES
-    const isWhole =
-      END_MAGIC.equals(tail.subarray(48)) && tableBytes + FOOTER_BYTES + MAGIC.length <= bytes
-    if (!isWhole || !MAGIC.equals(asBuffer(file(0, MAGIC.length))))
-      throw invalid('it has no footer')
-    const footer = asBuffer(file(bytes - FOOTER_BYTES - tableBytes, tableBytes + FOOTER_BYTES))
-    if (crc32(footer.subarray(0, tableBytes + 44)) !== footer.readUInt32LE(tableBytes + 44)) {
-      throw invalid('its footer is damaged')
+    try {
+      const { blocks, end } = readFooter(file, bytes)
+      return new ColdReader(file, blocks, end, onDamage)
+    } catch (error) {
+      onDamage((error as Error).message)
+      const { blocks, end } = findBlocks(file, bytes)
+      return new ColdReader(file, blocks, end, onDamage)
     }
-    const blocks: BlockPlace[] = []
-    let from = 0
-    let atByte = MAGIC.length
-    for (let index = 0; index < count; index += 1) {
-      const original = footer.readUInt32LE(index * ROW_BYTES)
-      const stored = footer.readUInt32LE(index * ROW_BYTES + 4)
-      blocks.push({ from, original, atByte, bytes: stored })
-      from += original
-      atByte += stored
-    }
-    if (atByte + footer.length !== bytes)
-      throw invalid('its blocks are not as long as its footer says')
-    return new ColdReader(file, blocks, readPlace(footer, tableBytes), onDamage)
   }
 
   /** Up to `length` bytes of the lines from an offset; shorter only at the end. */

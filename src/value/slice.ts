@@ -113,11 +113,12 @@ export class Slicer {
     if (this.chunkAt >= 0) this.chunkAt -= bytes
   }
 
-  /** Goes on from there. `afterValue` and `lineStart` are then as they are in a new slicer. */
+  /** Goes on from there. After a member, `afterValue` is false, as in a new slicer. */
   restore(state: SliceState): void {
     this.pos = state.pos
     this.form = state.form
     this.flat = state.flat
+    this.lineStart = state.builder.depth === 0
     this.builder.restore(state.builder)
   }
 

@@ -1,10 +1,10 @@
 /**
  * Scalars from their bytes, each from the one encoding that it has.
  */
-import { OBJECT_KINDS, type ObjectKind } from '../core/object.js'
+import { OBJECT_KINDS } from '../core/object.js'
 import type { ByteReader } from './tree-bytes.js'
 import { TAG } from './tree-encode.js'
-import { TREE_BLOB_BYTES_MAX } from './tree-long.js'
+import { longKind } from './tree-long.js'
 import { BoxNode, type BoxType, type Slot, TREE_INLINE_BYTES_MAX } from './tree-node.js'
 import { isLong, valueOfContent } from './tree-scalar.js'
 
@@ -87,7 +87,7 @@ function readLongName(reader: ByteReader, type: BoxType): BoxNode {
   const length = reader.varint()
   if (!isLong(type, length)) reader.fail('so short a value lies inside its parent')
   const code = reader.byte()
-  const kind: ObjectKind = length <= TREE_BLOB_BYTES_MAX ? 'blob' : 'tree'
+  const kind = longKind(length)
   if (code !== OBJECT_KINDS[kind]) reader.fail('a content of this length has another kind')
   const box = new BoxNode(type, undefined, length)
   box.hash = reader.hash()

@@ -2,6 +2,7 @@
  * Two or three writers at once, in every order of their disk calls.
  */
 import { describe, expect, it, vi } from 'vitest'
+import { FsLocks } from '../../src/backend/fs-locks.js'
 import type { SimulatedDisk } from '../../src/testing/simulated-disk.js'
 import { FakeProcesses } from './fake-processes.js'
 import { explore, type Outcome, SteppedProcess } from './interleave.js'
@@ -10,7 +11,6 @@ import {
   LOG,
   layout,
   lies,
-  partsOf,
   segmentText,
   type WriterReport,
   type Written,
@@ -47,14 +47,14 @@ function race(
   }
 }
 
-/** A process that holds the log, has committed, and dies. */
+/** What a process left that held the log, had committed, and died. */
 function deadHolder(disk: SimulatedDisk, world: FakeProcesses): void {
   const dead = world.start()
-  const { logs } = partsOf(disk, dead)
-  logs.openWriter(LOG, { program: 'dead' })
+  new FsLocks(disk, layout, dead).acquire(LOG, 0, 'dead')
   const file = disk.openFile(layout.segment(LOG, 0), 'append')
   file.append(Buffer.from('<dead>'))
   file.syncNow()
+  file.close()
   disk.syncDir(layout.locks())
   dead.die()
 }

@@ -8,6 +8,7 @@ import { RUN_ID_BYTES_MAX } from '../../src/core/limits.js'
 const numRuns = process.env.DAGLOG_LONG ? 20_000 : 1000
 
 const DEVICES = ['con', 'prn', 'aux', 'nul', 'com1', 'lpt9', 'conin$', 'conout$']
+const HASH = '0'.repeat(64)
 const ODD = [
   ...DEVICES,
   ...DEVICES.map((name) => `${name}.txt`),
@@ -39,6 +40,12 @@ const ODD = [
   '%2e',
   'a%2eb',
   '%~',
+  `../x%~${HASH}`,
+  `A/b%~${HASH}`,
+  `.%~${HASH}`,
+  `con.%~${HASH}`,
+  `%~${HASH}`,
+  `${'../x'.repeat(20)}%~${HASH}`,
   '\0',
   'a\0b',
   '\n',
@@ -163,11 +170,15 @@ describe('the file name of a run id', () => {
     )
   })
 
-  // RunPlace.place "can be passed wherever an id is asked for"; the name of a long id is escaped once more.
-  it.fails('is taken for the run it names when it is given as an id', () => {
+  // `RunPlace.place` can be passed wherever an id is asked for.
+  it('is taken for the run it names when it is given as an id', () => {
     const place = nameOfRunId('x'.repeat(300))
     expect(runIdOfName(place)).toBeUndefined()
     expect(nameOfRunId(place)).toBe(place)
+    for (const odd of [`../../x%~${HASH}`, `x/y%~${HASH}`, `${'A'.repeat(80)}%~${HASH}`]) {
+      expect(nameOfRunId(odd)).not.toContain('/')
+      expect(nameOfRunId(odd)).not.toBe(odd)
+    }
   })
 })
 
@@ -212,31 +223,50 @@ describe('the layout of a store', () => {
     )
   })
 
-  it('reads numbers of segments and locks from the names it gives them, and from no others', () => {
-    const logs = [
-      'store',
-      ...ODD.map((run) => ({ run })),
-      { run: 'a.1' },
-      { run: 'a.0.lock' },
-    ] as const
+  const logs = [
+    'store',
+    ...ODD.map((run) => ({ run })),
+    { run: 'a.1' },
+    { run: 'a.0.lock' },
+  ] as const
+  const nameOf = (path: string): string => path.split('/').at(-1) as string
+
+  it('reads numbers of locks from the names it gives them, and from no others', () => {
     for (const log of logs) {
       for (const number of [0, 1, 10, 999_999, 1_000_000]) {
-        const segment = layout.segment(log, number).split('/').at(-1) as string
-        expect(layout.segmentNumber(log, segment)).toBe(number)
-        const lock = layout.lock(log, number).split('/').at(-1) as string
+        const lock = nameOf(layout.lock(log, number))
         for (const other of logs) {
           expect(layout.lockNumber(other, lock)).toBe(other === log ? number : undefined)
         }
       }
     }
-    for (const name of [
+  })
+
+  it('reads pieces of segments from the names it gives them, and from no others', () => {
+    for (const log of ['store', { run: 'r' }] as const) {
+      for (const segment of [0, 1, 10, 999_999, 1_000_000]) {
+        for (const base of [0, 1, 8192, 2 ** 40]) {
+          for (const form of ['jsonl', 'z'] as const) {
+            const piece = { segment, base, form }
+            expect(layout.pieceOf(log, nameOf(layout.piece(log, piece)))).toEqual(piece)
+          }
+        }
+        expect(layout.pieceOf(log, nameOf(layout.segment(log, segment)))).toEqual({
+          segment,
+          base: 0,
+          form: 'jsonl',
+        })
+      }
+    }
+    const foreign = [
       'log.1.jsonl',
       'log.000001.jsonl.bak',
       'xlog.000001.jsonl',
       'store.000000.jsonl',
-    ]) {
-      expect(layout.segmentNumber({ run: 'r' }, name)).toBeUndefined()
+    ]
+    for (const name of [...foreign, 'log.000001.x.jsonl', 'log.000001.5', 'log.000001.5.6.z']) {
+      expect(layout.pieceOf({ run: 'r' }, name)).toBeUndefined()
     }
-    expect(layout.segmentNumber('store', 'log.000000.jsonl')).toBeUndefined()
+    expect(layout.pieceOf('store', 'log.000000.jsonl')).toBeUndefined()
   })
 })

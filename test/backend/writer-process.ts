@@ -4,35 +4,28 @@
  */
 
 import { resolve } from 'node:path'
-import type { LogName, Segment } from '../../src/backend/backend.js'
+import type { Backend, LogName, Segment } from '../../src/backend/backend.js'
 import type { Disk } from '../../src/backend/disk.js'
+import { directory } from '../../src/backend/fs.js'
 import { FsLayout } from '../../src/backend/fs-layout.js'
-import { FsLocks } from '../../src/backend/fs-locks.js'
-import { FsLogs } from '../../src/backend/fs-log.js'
 import type { ProcessTable } from '../../src/backend/process-identity.js'
 import { DaglogError } from '../../src/core/errors.js'
-import { SimulatedDisk } from '../../src/testing/simulated-disk.js'
+import type { SimulatedDisk } from '../../src/testing/simulated-disk.js'
 import type { Program } from './interleave.js'
+import { freshSimulated } from './stores.js'
 
 export const ROOT = resolve('/store')
 export const layout = new FsLayout(ROOT)
 export const LOG: LogName = { run: 'r' }
 
-/** The parts of a directory backend that decide who writes, for one process. */
-export function partsOf(disk: Disk, table: ProcessTable): { locks: FsLocks; logs: FsLogs } {
-  const locks = new FsLocks(disk, layout, table)
-  return { locks, logs: new FsLogs(disk, layout, locks) }
+/** The store as one process has it. */
+export function storeOf(disk: Disk, table: ProcessTable): Backend {
+  return directory(ROOT, { disk, processes: table })
 }
 
 /** A disk with a run that nobody has written to, all durable. */
 export function freshDisk(): SimulatedDisk {
-  const disk = new SimulatedDisk({ syncGate: () => Promise.resolve() })
-  for (const dir of [layout.locks(), layout.tmp(), layout.runs(), layout.run('r')])
-    disk.makeDir(dir)
-  disk.openFile(layout.segment(LOG, 0), 'create').close()
-  for (const dir of [resolve('/'), ROOT, layout.runs(), layout.run('r'), layout.locks()])
-    disk.syncDir(dir)
-  return disk
+  return freshSimulated().disk
 }
 
 export interface Written {
@@ -61,12 +54,12 @@ export function writerProgram(options: {
 }): Program<WriterReport> {
   const { name, table, force = false, commits = 1 } = options
   return async (disk) => {
-    const { logs } = partsOf(disk, table)
+    const logs = storeOf(disk, table)
     const acknowledged: Written[] = []
     try {
-      const writer = logs.openWriter(LOG, { program: name, force })
+      const writer = await logs.openWriter(LOG, { program: name, force })
       const { segment, opened } = writer
-      const seen = logs.segments(LOG)
+      const seen = await logs.segments(LOG)
       let fenced = false
       for (let count = 0; count < commits && !fenced; count += 1) {
         const text = `<${name}${count}>`

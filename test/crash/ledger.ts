@@ -88,6 +88,16 @@ export class Ledger {
     }
   }
 
+  /** A ledger that goes on from a position of this one. */
+  from(position: LedgerPosition): Ledger {
+    const ledger = new Ledger()
+    ledger.attempts.push(...this.attempts.slice(0, position.attempts))
+    for (const mark of position.durable) ledger.durable.add(mark)
+    for (const id of position.gone) ledger.gone.add(id)
+    for (const [run, session] of this.sessions) ledger.sessions.set(run, session)
+    return ledger
+  }
+
   /**
    * What in `logs` is not as was promised by `position`.
    * @param logs The events of each run, in order.

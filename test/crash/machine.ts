@@ -20,23 +20,26 @@ export interface MachineProcess {
 const HOST = 'machine'
 let bootCount = 0
 
+function newBoot(): string {
+  bootCount += 1
+  return `boot-${bootCount}`
+}
+
 export class Machine {
-  private readonly boot: string
   private readonly living = new Set<number>()
   private pidLast = 0
 
+  /** @param boot A machine that was not booted anew knows which processes of its boot are dead. */
   constructor(
     readonly disk: SimulatedDisk,
     private readonly root = STORE_ROOT,
-  ) {
-    bootCount += 1
-    this.boot = `boot-${bootCount}`
-  }
+    private readonly boot = newBoot(),
+  ) {}
 
-  /** The same machine, as it goes on where the disk is `disk` and all its processes are dead. */
+  /** The same boot with all processes dead, where the disk is `disk`. */
   afterKill(disk: SimulatedDisk): Machine {
-    const machine = new Machine(disk, this.root)
-    Object.assign(machine, { boot: this.boot, pidLast: this.pidLast })
+    const machine = new Machine(disk, this.root, this.boot)
+    machine.pidLast = this.pidLast
     return machine
   }
 

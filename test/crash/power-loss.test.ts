@@ -1,5 +1,5 @@
 import { it } from 'vitest'
-import { losePower, type Scenario, type Stage } from './power-loss.js'
+import { killThenLosePower, losePower, type Scenario, type Stage } from './power-loss.js'
 
 const LARGE = 'large '.repeat(1000)
 async function withRun({ machine, ledger }: Stage, id = 'r') {
@@ -58,7 +58,11 @@ const scenarios: Record<string, Scenario> = {
       const { store } = await machine.start()
       const run = await store.openRun('r')
       await ledger.append(run, [['note', { text: `${LARGE}0` }]])
-      await ledger.append(run, [['note', { a: `${LARGE}1`, b: `${LARGE}2` }], ['note', { a: `${LARGE}0` }], ['note', {c: `${LARGE}3`}]])
+      await ledger.append(run, [
+        ['note', { a: `${LARGE}1`, b: `${LARGE}2` }],
+        ['note', { a: `${LARGE}0` }],
+        ['note', { c: `${LARGE}3` }],
+      ])
       await Promise.all([4, 5].map((n) => ledger.append(run, [['note', { text: `${LARGE}${n}` }]])))
       await store.close()
     },
@@ -121,9 +125,10 @@ const scenarios: Record<string, Scenario> = {
     async play({ machine, ledger }) {
       const { store } = await machine.start()
       const run = await store.openRun('r')
-      for (let n = 0; n < 3; n += 1) await ledger.append(run, [['assistant/chunk', { n }]], { durable: false })
+      for (let n = 0; n < 3; n += 1)
+        await ledger.append(run, [['assistant/chunk', { n }]], { durable: false })
       await ledger.append(run, [['note']])
-      await ledger.append(run, [['assistant/chunk', {text: `${LARGE}1`}]], { durable: false })
+      await ledger.append(run, [['assistant/chunk', { text: `${LARGE}1` }]], { durable: false })
       await store.close()
     },
   },
@@ -157,10 +162,39 @@ const scenarios: Record<string, Scenario> = {
   },
 }
 
+async function sequel({ machine, ledger }: Stage) {
+  const { store } = await machine.start()
+  const run = await store.run('r')
+  await ledger.append(run, [['note', { text: LARGE, sequel: true }]])
+  await run.close()
+}
+const which = process.env.WHICH
 for (const [name, scenario] of Object.entries(scenarios)) {
-  it(name, async () => {
-    const start = performance.now()
-    const tally = await losePower(scenario, { limit: Number(process.env.LIMIT ?? 20), disk: { pageBytes: 256 } })
-    console.log(name, {...tally, findings: [...new Set(tally.findings.map((f) => `${f.moment} => ${f.what}`))]}, performance.now() - start)
-  }, 600_000)
+  if (which && !which.split(',').includes(name)) continue
+  if (!process.env.KILL)
+    it(name, async () => {
+      const start = performance.now()
+      const tally = await losePower(scenario, {
+        limit: Number(process.env.LIMIT ?? 20),
+        disk: { pageBytes: 256 },
+      })
+      console.log(
+        name,
+        { ...tally, findings: [...new Set(tally.findings.map((f) => `${f.moment} => ${f.what}`))] },
+        performance.now() - start,
+      )
+    }, 600_000)
+  else
+    it(`${name} killed`, async () => {
+      const start = performance.now()
+      const tally = await killThenLosePower(scenario, sequel, {
+        limit: Number(process.env.LIMIT ?? 6),
+        disk: { pageBytes: 256 },
+      })
+      console.log(
+        name,
+        { ...tally, findings: [...new Set(tally.findings.map((f) => `${f.moment} => ${f.what}`))] },
+        performance.now() - start,
+      )
+    }, 600_000)
 }

@@ -59,13 +59,19 @@ const FINDINGS_MAX = 10
 export async function momentsOf(
   { before, play }: Scenario,
   options: SimulatedDiskOptions = {},
-): Promise<{ moments: Moment[]; ledger: Ledger }> {
+): Promise<{ moments: Moment[]; stage: Stage }> {
   const ledger = new Ledger()
   let disk = new SimulatedDisk(options)
   if (before !== undefined) {
     await before({ machine: new Machine(disk), disk, ledger })
     disk = settled(disk)
   }
+  const stage = { machine: new Machine(disk), disk, ledger }
+  return { moments: await recorded(stage, play), stage }
+}
+
+async function recorded(stage: Stage, play: Scenario['play']): Promise<Moment[]> {
+  const { disk, ledger } = stage
   const moments: Moment[] = []
   const record = (what: string): void => {
     moments.push({ what, disk: disk.clone(), position: ledger.position() })
@@ -74,9 +80,10 @@ export async function momentsOf(
     if (phase === 'before' && changes) record(`before ${name} ${path}`)
   }
   ledger.onAcknowledged = () => record('acknowledged')
-  await play({ machine: new Machine(disk), disk, ledger })
+  await play(stage)
   record('the end')
-  return { moments, ledger }
+  disk.onOperation = undefined
+  return moments
 }
 
 /** Lose power at each moment, in every way or in many. */
@@ -84,38 +91,86 @@ export async function losePower(
   scenario: Scenario,
   { disk, limit, seed = 1 }: PowerLossOptions,
 ): Promise<Tally> {
-  const { moments, ledger } = await momentsOf(scenario, disk)
-  const { acknowledged } = ledger
-  const tally: Tally = {
-    moments: moments.length,
+  const { moments, stage } = await momentsOf(scenario, disk)
+  const visitor = new Visitor({ limit, seed })
+  await visitor.visit(moments, stage.ledger)
+  return visitor.tally
+}
+
+/** Kill the process at each moment; another one goes on, and power is lost during that. */
+export async function killThenLosePower(
+  scenario: Scenario,
+  sequel: Scenario['play'],
+  { disk, limit, seed = 1 }: PowerLossOptions,
+): Promise<Tally> {
+  const { moments, stage } = await momentsOf(scenario, disk)
+  const visitor = new Visitor({ limit, seed })
+  for (const moment of moments) {
+    const next: Stage = {
+      machine: stage.machine.afterKill(moment.disk),
+      disk: moment.disk,
+      ledger: stage.ledger.from(moment.position),
+    }
+    try {
+      const later = await recorded(next, sequel)
+      const said = later.filter(({ what }) => what === 'acknowledged')
+      await visitor.visit(said, next.ledger, `killed ${moment.what}; `)
+    } catch (error) {
+      visitor.tally.findings.push({
+        what: `sequel: ${error}`,
+        moment: moment.what,
+        state: moment.disk,
+      })
+    }
+  }
+  return visitor.tally
+}
+
+class Visitor {
+  readonly tally: Tally = {
+    moments: 0,
     whole: 0,
     states: 0,
     distinct: 0,
-    acknowledged,
+    acknowledged: 0,
     findings: [],
   }
-  const surveys = new Map<string, Survey>()
-  for (const moment of moments) {
-    const states = moment.disk.crashStates({ limit, seed })
-    if (states.coverage === 'all') tally.whole += 1
-    for (const state of states) {
-      const key = digestOf(state)
-      let found = surveys.get(key)
-      const isNew = found === undefined
-      found ??= await survey(state.clone())
-      surveys.set(key, found)
-      tally.states += 1
-      if (isNew) tally.distinct += 1
-      const wrong = [
-        ...(isNew ? found.complaints : []),
-        ...ledger.losses(found.before, moment.position).map((loss) => `before: ${loss}`),
-        ...ledger.losses(found.after, moment.position).map((loss) => `after: ${loss}`),
-      ]
-      for (const what of wrong) tally.findings.push({ what, moment: moment.what, state })
-      if (tally.findings.length > FINDINGS_MAX) return tally
+  private readonly surveys = new Map<string, Survey>()
+
+  constructor(private readonly options: { readonly limit: number; readonly seed: number }) {}
+
+  async visit(moments: readonly Moment[], ledger: Ledger, prefix = ''): Promise<void> {
+    const { tally } = this
+    tally.moments += moments.length
+    tally.acknowledged += ledger.acknowledged
+    for (const moment of moments) {
+      const states = moment.disk.crashStates(this.options)
+      if (states.coverage === 'all') tally.whole += 1
+      for (const state of states) {
+        if (tally.findings.length > FINDINGS_MAX) return
+        for (const what of await this.wrong(state, moment, ledger))
+          tally.findings.push({ what, moment: prefix + moment.what, state })
+      }
     }
   }
-  return tally
+
+  private async wrong(
+    state: SimulatedDisk,
+    { position }: Moment,
+    ledger: Ledger,
+  ): Promise<string[]> {
+    const key = digestOf(state)
+    const known = this.surveys.get(key)
+    const found = known ?? (await survey(state.clone()))
+    this.surveys.set(key, found)
+    this.tally.states += 1
+    if (known === undefined) this.tally.distinct += 1
+    return [
+      ...(known === undefined ? found.complaints : []),
+      ...ledger.losses(found.before, position).map((loss) => `before: ${loss}`),
+      ...ledger.losses(found.after, position).map((loss) => `after: ${loss}`),
+    ]
+  }
 }
 
 /** The disk as it is, with nothing left that a power loss could take. */

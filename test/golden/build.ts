@@ -1,8 +1,5 @@
 /**
- * Makes the golden stores: `node test/golden/build.mjs` makes those that are not there, and never touches
- * one that is; `--check` makes all of them anew, elsewhere, and says which bytes differ.
- * A golden store stays as the release that wrote it left it. Where a later daglog writes other bytes, the
- * check says so and both are right; only packs may differ at any time, since deflate has no one output.
+ * Makes one golden store, or compares it with what would be made now. Started by `build.mjs`.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,8 +14,36 @@ const HERE = join(process.cwd(), 'test/golden')
 
 const goldens: readonly Golden[] = [...whole, ...damaged]
 
-async function build(golden: Golden, target: string): Promise<void> {
-  seedChance(golden.name)
+export const names: readonly string[] = goldens.map(({ name }) => name)
+
+/** Make a golden store that is not there; true in any case. */
+export async function make(name: string): Promise<boolean> {
+  const target = join(HERE, name)
+  if (existsSync(target)) return true
+  const draft = `${target}.draft`
+  rmSync(draft, { recursive: true, force: true })
+  await build(name, draft)
+  renameSync(draft, target)
+  console.log(`made ${name}`)
+  return true
+}
+
+/** Make it elsewhere and say what differs; true where nothing does. */
+export async function check(name: string): Promise<boolean> {
+  const scratch = mkdtempSync(join(tmpdir(), 'golden-check-'))
+  try {
+    await build(name, join(scratch, name))
+    const found = await differences(join(scratch, name), join(HERE, name))
+    console.log(found.length === 0 ? `same     ${name}` : `differs  ${name}: ${found.join(' ')}`)
+    return found.length === 0
+  } finally {
+    rmSync(scratch, { recursive: true })
+  }
+}
+
+async function build(name: string, target: string): Promise<void> {
+  const golden = goldens.find((candidate) => candidate.name === name) as Golden
+  seedChance(name)
   const shop = new Workshop(target)
   try {
     await golden.build(shop)
@@ -29,47 +54,15 @@ async function build(golden: Golden, target: string): Promise<void> {
   }
 }
 
-export async function main(args: readonly string[]): Promise<number> {
-  if (args.includes('--check')) return check()
-  for (const golden of goldens) {
-    const target = join(HERE, golden.name)
-    if (existsSync(target)) continue
-    const draft = `${target}.draft`
-    rmSync(draft, { recursive: true, force: true })
-    await build(golden, draft)
-    renameSync(draft, target)
-    console.log(`made ${golden.name}`)
-  }
-  return 0
-}
-
-async function check(): Promise<number> {
-  const scratch = mkdtempSync(join(tmpdir(), 'golden-check-'))
-  let differing = 0
-  try {
-    for (const golden of goldens) {
-      const made = join(scratch, golden.name)
-      await build(golden, made)
-      const found = await differences(made, join(HERE, golden.name))
-      console.log(`${found.length === 0 ? 'same   ' : 'differs'} ${golden.name} ${found.join(' ')}`)
-      differing += found.length
-    }
-  } finally {
-    rmSync(scratch, { recursive: true })
-  }
-  return differing === 0 ? 0 : 1
-}
-
-/** Files that differ; packs by what they hold. */
+/** Files that differ. */
 async function differences(made: string, kept: string): Promise<string[]> {
-  const names = new Set([...filesIn(made), ...filesIn(kept)])
-  const found = [...names].filter((name) => {
-    const [left, right] = [join(made, name), join(kept, name)]
-    if (name.startsWith('packs')) return false
+  const files = new Set([...filesIn(made), ...filesIn(kept)])
+  const found = [...files].filter((file) => {
+    if (file.startsWith('packs')) return false
+    const [left, right] = [join(made, file), join(kept, file)]
     return !existsSync(left) || !existsSync(right) || !readFileSync(left).equals(readFileSync(right))
   })
-  if ((await packed(made)) !== (await packed(kept))) found.push('packs/')
-  return found
+  return (await packed(made)) === (await packed(kept)) ? found : [...found, 'packs/']
 }
 
 function filesIn(dir: string): string[] {
@@ -79,6 +72,7 @@ function filesIn(dir: string): string[] {
     .map((entry) => relative(dir, join(entry.parentPath, entry.name)))
 }
 
+/** What the packs of a store hold, in words; where one is damaged, that. */
 async function packed(dir: string): Promise<string> {
   const backend = directory(dir)
   const rows: string[] = []
@@ -86,7 +80,7 @@ async function packed(dir: string): Promise<string> {
     for await (const { hash, kind, bytes } of backend.listObjects(undefined))
       rows.push(`${hash} ${kind} ${bytes}`)
   } catch (error) {
-    rows.push((error as { code: string }).code)
+    rows.push(String((error as { code?: unknown }).code))
   }
   await backend.close()
   return rows.sort().join('\n')

@@ -65,15 +65,12 @@ function readFrame(bytes: Buffer): FrameReader {
   return frame
 }
 
-/** The hash of the frame `seq` in the lines of some segments. */
+/** The hash that the frame `seq` states, wherever in some segments it stands. */
 export function hashAt(paths: readonly string[], seq: number): Hash {
+  const stated = new RegExp(`\\{"seq":${seq},"time":[^{}]*?"commit":"[0-9a-f]{64}","hash":"([0-9a-f]{64})"`)
   for (const path of paths) {
-    for (const line of linesOf(path)) {
-      if (!line.startsWith(`{"seq":${seq},`)) continue
-      const bytes = Buffer.from(line)
-      const frame = new FrameReader()
-      if (frame.read(bytes, 0, bytes.length, undefined)) return frame.hash
-    }
+    const found = stated.exec(readFileSync(path, 'latin1'))
+    if (found !== null) return found[1] as Hash
   }
   throw new Error(`no frame ${seq} in ${paths.join(', ')}`)
 }

@@ -1,10 +1,11 @@
 /**
  * Golden stores in which nothing is wrong: some are not complete, some were written by a later daglog.
  */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { encodeData } from '../../src/core/body.js'
 import type { Run } from '../../src/store/run.js'
-import { cut, redact } from './tamper.js'
+import { cut, linesOf, redact } from './tamper.js'
 import type { Golden, Workshop } from './workshop.js'
 
 /** An event of which only the redaction is of interest. */
@@ -90,10 +91,10 @@ const good: Golden = {
   exit: 0,
   runs: [
     { run: 'A/b é.con', events: 1, head: 0 },
-    { run: 'agent', events: 22, objects: 5 },
+    { run: 'agent', events: 22, objects: 6 },
     { run: 'agent-fork', events: 3 },
     { run: 'con', events: 2 },
-    { run: 'open', events: 4, objects: 2 },
+    { run: 'open', events: 4, objects: 3 },
   ],
   async build(shop) {
     const store = await shop.store()
@@ -122,37 +123,46 @@ const good: Golden = {
 }
 
 /** An open turn, and a process that is killed; the copy is made while the run is open. */
-async function killed(shop: Workshop, ...ids: string[]): Promise<void> {
+async function killed(shop: Workshop, ids: readonly string[], last = ['last']): Promise<void> {
   const store = await shop.store()
   for (const id of ids) {
     const run = await store.run(id)
     await run.append('turn/start', { turn: 1 })
     await note(run, 'before')
-    await run.appendAll([
-      { type: 'note', data: 'one' },
-      { type: 'note', data: 'two' },
-      { type: 'note', data: 'three' },
-    ])
+    await run.appendAll(last.map((data) => ({ type: 'note', data })))
   }
   shop.keep()
 }
 
 const torn: Golden = {
   name: 'v1-torn',
-  about: 'Runs whose writer was killed in an open turn: the last append torn, zero-filled, or whole.',
+  about: 'The writer was killed in an open turn: its last frame is torn, followed by zeros, or whole.',
   exit: 5,
   runs: [
-    { run: 'append', events: 3, coveredSeq: 0, incomplete: 2 },
     { run: 'line', events: 3, coveredSeq: 0, incomplete: 2 },
-    { run: 'whole', events: 6, coveredSeq: 0, incomplete: 1 },
-    { run: 'zeros', events: 6, coveredSeq: 0, incomplete: 2 },
+    { run: 'whole', events: 4, coveredSeq: 0, incomplete: 1 },
+    { run: 'zeros', events: 4, coveredSeq: 0, incomplete: 2 },
   ],
   async build(shop) {
-    await killed(shop, 'append', 'line', 'whole', 'zeros')
-    const lines = readFileSync(shop.log('append'), 'utf8').split('\n')
-    cut(shop.log('append'), Buffer.byteLength(`${lines[5]}\n`))
+    await killed(shop, ['line', 'whole', 'zeros'])
     cut(shop.log('line'), 40)
     writeFileSync(shop.log('zeros'), Buffer.alloc(64), { flag: 'a' })
+  },
+}
+
+const tornAppend: Golden = {
+  name: 'v1-torn-append',
+  about: 'An atomic append of three frames of which two are whole, and one whose object is not there.',
+  exit: 5,
+  runs: [
+    { run: 'objects', events: 3, coveredSeq: 0, incomplete: 2 },
+    { run: 'three', events: 3, coveredSeq: 0, incomplete: 2 },
+  ],
+  async build(shop) {
+    await killed(shop, ['objects'], [page('lost')])
+    await killed(shop, ['three'], ['one', 'two', 'three'])
+    rmSync(shop.file('runs', 'objects', 'objects.open'))
+    cut(shop.log('three'), Buffer.byteLength(`${linesOf(shop.log('three')).at(-1)}\n`))
   },
 }
 
@@ -165,12 +175,10 @@ const recovered: Golden = {
     { run: 'taken', events: 7 },
   ],
   async build(shop) {
-    await killed(shop, 'clean', 'taken')
-    for (const run of ['clean', 'taken']) cut(`${shop.live}/runs/${run}/log.000000.jsonl`, 40)
-    // The clean turn: as if the lock had gone with the directory it was in.
-    writeFileSync(`${shop.live}/locks/clean.0.lock`, '')
-    const { rmSync } = await import('node:fs')
-    rmSync(`${shop.live}/locks/clean.0.lock`)
+    await killed(shop, ['clean', 'taken'])
+    for (const run of ['clean', 'taken']) cut(join(shop.live, 'runs', run, 'log.000000.jsonl'), 40)
+    // As if the locks had been in a directory that is emptied when the machine starts.
+    rmSync(join(shop.live, 'locks', 'clean.0.lock'))
     const later = await shop.store(4343, 'dead')
     for (const id of ['clean', 'taken']) {
       const run = await later.openRun(id)
@@ -185,7 +193,7 @@ const takenOver: Golden = {
   name: 'v1-taken-over',
   about: 'A writer was only paused when another took over; what it wrote after it woke is stray.',
   exit: 0,
-  runs: [{ run: 'shared', events: 7, stray: [[0, 0, 0]] }],
+  runs: [{ run: 'shared', events: 7, stray: [[0, 875, 283]] }],
   async build(shop) {
     const paused = await shop.store()
     const first = await paused.run('shared')
@@ -235,6 +243,46 @@ const redacted: Golden = {
     await run.close()
     shop.keep()
     redact(shop.log('erased'), 1)
+  },
+}
+
+const redactedStep: Golden = {
+  name: 'v1-redacted-step',
+  about: 'The output of a step and the end of a turn were redacted: both are closed all the same.',
+  exit: 0,
+  runs: [{ run: 'erased', events: 7, redacted: [3, 4] }],
+  async build(shop) {
+    const store = await shop.store()
+    const run = await store.run('erased')
+    await run.append('turn/start', { turn: 1 })
+    await run.step('ask', { who: 'me' }, () => 'a secret')
+    await run.append('turn/end', { turn: 1, reason: 'completed' })
+    await run.release()
+    await authorise(run, 3)
+    await authorise(run, 4)
+    await run.close()
+    shop.keep()
+    redact(shop.log('erased'), 3)
+    redact(shop.log('erased'), 4)
+  },
+}
+
+const longId: Golden = {
+  name: 'v1-long-id',
+  about: 'A run whose id is too long for a file name, and one whose id is all that a file name may hold.',
+  exit: 0,
+  runs: [
+    { run: 'x'.repeat(180), events: 2 },
+    { run: 'Ünïcödé'.repeat(40), events: 2 },
+  ],
+  async build(shop) {
+    const store = await shop.store()
+    for (const id of ['x'.repeat(180), 'Ünïcödé'.repeat(40)]) {
+      const run = await store.run(id)
+      await note(run, 'one')
+      await run.close()
+    }
+    shop.keep()
   },
 }
 
@@ -359,7 +407,6 @@ const noStoreLog: Golden = {
     await note(run, 'two')
     await run.close()
     shop.keep()
-    copyFileSync(shop.file('store.000000.jsonl'), shop.file('store.000000.jsonl.put-aside'))
     writeFileSync(shop.file('store.000000.jsonl'), '')
   },
 }
@@ -368,10 +415,12 @@ export const whole: readonly Golden[] = [
   tiny,
   good,
   torn,
+  tornAppend,
   recovered,
   takenOver,
   emptySegment,
   redacted,
+  redactedStep,
   redactionPending,
   newerWrite,
   newerRead,
@@ -379,4 +428,5 @@ export const whole: readonly Golden[] = [
   parentElsewhere,
   storeLogTorn,
   noStoreLog,
+  longId,
 ]

@@ -52,6 +52,23 @@ describe('a memo', () => {
     }
   })
 
+  it('changes no rope of growing lines and event streams', () => {
+    const random = randomFrom(14)
+    const memos = [new RopeMemo(), new RopeMemo()]
+    let lines = ''
+    let events = ''
+    for (let i = 0; i < 200; i++) {
+      const values = Array.from({ length: random() * 40 }, () => Math.floor(random() * 1e6))
+      const record = JSON.stringify({ i, values, text: textOf(random, random() * 900) })
+      lines += `${record}\n`
+      events += `event: e\ndata: ${record}\nid: ${i}\n\n`
+      for (const [k, text] of [lines, events].entries()) {
+        const body = Buffer.from(text)
+        expect(writeRope(body, () => {}, { memo: memos[k]! })).toEqual(writeRope(body, () => {}))
+      }
+    }
+  })
+
   it('changes no rope where members lie deeper than containers are told apart', () => {
     const member = JSON.stringify(conversation(1))
     const memos = [new RopeMemo(), new RopeMemo()]

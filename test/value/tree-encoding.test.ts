@@ -63,10 +63,26 @@ const GOLDEN: [unknown, string][] = [
 
 /** Roots of larger values: names of what the rules of cutting and of paths lead to. */
 const GOLDEN_ROOTS: [string, unknown, string][] = [
-  ['map', Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, i])), ''],
-  ['list', Array.from({ length: 1000 }, (_, i) => i), ''],
-  ['zeros', Array.from({ length: 1000 }, () => 0), ''],
-  ['text', { text: 'x'.repeat(300), long: 'y'.repeat(70_000) }, ''],
+  [
+    'map',
+    Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, i])),
+    'c797952e3d937501c9a4a89d3db13467996c7baaf2ff1df94ed2c70ede95070b',
+  ],
+  [
+    'list',
+    Array.from({ length: 1000 }, (_, i) => i),
+    '0a8b2e038d1b78194195bab2a633388fb9966224a51e123e92f936aac4e82b6b',
+  ],
+  [
+    'zeros',
+    Array.from({ length: 1000 }, () => 0),
+    'a0972535e304be85efffe7f921272c5912effc475830482dcddd6c4aa5223265',
+  ],
+  [
+    'text',
+    { text: 'x'.repeat(300), long: 'y'.repeat(60_000) },
+    'e6b3043225a066c3627f79ec61858d05f6a5ef9a0a138e9cffaf5ea1397fcf23',
+  ],
 ]
 
 describe('the encoding', () => {

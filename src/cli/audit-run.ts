@@ -1,0 +1,45 @@
+/**
+ * The audit of one run, whatever happens: a run whose bytes cannot even be asked for hides no other.
+ */
+import { DaglogError } from '../core/errors.js'
+import type { Store } from '../store/store.js'
+import { type KnownHead, type RunReport, verifyRun } from '../store/verify.js'
+
+export interface TimedReport extends RunReport {
+  /** How long the audit took. */
+  readonly ms: number
+}
+
+/** @param head A head of the run that was kept elsewhere. */
+export async function auditRun(
+  store: Store,
+  id: string,
+  head: KnownHead | undefined,
+): Promise<TimedReport> {
+  const began = performance.now()
+  const report = await verifyRun(store.context, id, head === undefined ? {} : { head }).catch(
+    (error: unknown) => {
+      if (error instanceof DaglogError && error.code === 'READ_FAILED') return unread(id, error)
+      throw error
+    },
+  )
+  return { ...report, ms: Math.round(performance.now() - began) }
+}
+
+function unread(run: string, error: DaglogError): RunReport {
+  return {
+    run,
+    ok: false,
+    level: 'none',
+    events: 0,
+    objects: 0,
+    bytes: 0,
+    head: undefined,
+    coveredSeq: -1,
+    problems: [{ kind: 'frame', seq: 0, reason: error.message }],
+    problemsMore: 0,
+    incomplete: [],
+    redacted: [],
+    stray: [],
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Runs with those that begin in them: what `runs` lists.
+ */
+import type { RunInfo, Store } from '../store/store.js'
+
+export interface ListedRun extends RunInfo {
+  /** Id of the run it begins in, where that one is in this store. */
+  readonly above?: string
+  readonly depth: number
+}
+
+/** Newest first, each followed by the runs that begin in it. */
+export async function listRuns(store: Store): Promise<ListedRun[]> {
+  const infos = await store.runs()
+  const list = await store.context.heads.refresh()
+  const known = new Set(infos.map(({ id }) => id))
+  const children = new Map<string | undefined, RunInfo[]>()
+  const aboveOf = new Map<string, string>()
+  for (const info of infos) {
+    const above = info.parent === undefined ? undefined : list.idOf(info.parent.run)
+    const here = above !== undefined && known.has(above) && above !== info.id ? above : undefined
+    if (here !== undefined) aboveOf.set(info.id, here)
+    children.set(here, [...(children.get(here) ?? []), info])
+  }
+  const listed: ListedRun[] = []
+  const stack = (children.get(undefined) ?? []).toReversed().map((info) => ({ info, depth: 0 }))
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { info, depth } = next
+    const above = aboveOf.get(info.id)
+    listed.push({ ...info, depth, ...(above === undefined ? {} : { above }) })
+    for (const child of (children.get(info.id) ?? []).toReversed())
+      stack.push({ info: child, depth: depth + 1 })
+  }
+  return listed
+}
+
+/** One that cannot be read has no head, no events, and is not as current as can be. */
+export function isReadable({
+  head,
+  events,
+  current,
+}: Pick<RunInfo, 'head' | 'events' | 'current'>): boolean {
+  return head !== undefined || events > 0 || current
+}
