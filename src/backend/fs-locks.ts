@@ -47,7 +47,7 @@ export class FsLocks {
     const draft = join(this.layout.tmp(), `lock.${token}`)
     try {
       // A link makes the whole content appear at once: nobody ever reads half a lock.
-      this.write(draft, file)
+      this.write(draft, file, { sync: mustSurvive(log) })
       this.disk.link(draft, path)
       return token
     } catch (error) {
@@ -58,11 +58,17 @@ export class FsLocks {
     }
   }
 
-  private write(path: string, file: LockFile): void {
+  /** Complete what `acquire` began: from now on a power loss leaves the lock, as a kill does. */
+  settle(log: LogName): void {
+    if (mustSurvive(log)) this.disk.syncDir(this.layout.locks())
+  }
+
+  private write(path: string, file: LockFile, { sync }: { readonly sync: boolean }): void {
     const out = this.disk.openFile(path, 'create')
     try {
       const bytes = Buffer.from(`${JSON.stringify(file)}\n`)
       for (let at = 0; at < bytes.length; ) at += out.append(bytes.subarray(at))
+      if (sync) out.syncNow()
     } finally {
       out.close()
     }
@@ -104,6 +110,14 @@ export class FsLocks {
       throw error
     }
   }
+}
+
+/**
+ * The lock of a dead holder is how others learn that it did not finish, and close its turn and steps.
+ * In the store's own log nothing is ever left open.
+ */
+function mustSurvive(log: LogName): boolean {
+  return log !== 'store'
 }
 
 /** A lock that says nothing we know is held by nobody we can ask: never taken over automatically. */

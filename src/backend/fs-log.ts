@@ -58,15 +58,17 @@ export class FsLogs {
   private takeTurn(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
     const token = this.locks.acquire(log, segment, options.program)
     if (token === undefined) return undefined
-    // Between our look and our lock somebody may have taken over.
-    if (
-      this.newest(log) !== segment ||
-      this.locks.numbers(log).some((number) => number > segment)
-    ) {
-      this.locks.release(log, segment, token)
-      return undefined
-    }
-    return this.holding(log, segment, token, () => this.writer(log, segment, token, 'clean'))
+    return this.holding(log, segment, token, () => {
+      // Between our look and our lock somebody may have taken over.
+      if (
+        this.newest(log) !== segment ||
+        this.locks.numbers(log).some((number) => number > segment)
+      ) {
+        this.locks.release(log, segment, token)
+        return undefined
+      }
+      return this.writer(log, segment, token, 'clean')
+    })
   }
 
   /** The writer before is gone, or is to be fenced: make the next segment, then read nothing before that. */
@@ -78,7 +80,6 @@ export class FsLogs {
       for (let number = this.newest(log) + 1; number < segment; number += 1)
         this.createSegment(log, number)
       const created = this.createSegment(log, segment)
-      this.disk.syncDir(this.layout.logDir(log))
       if (!created || this.newest(log) !== segment) {
         this.locks.release(log, segment, token)
         return undefined
@@ -91,6 +92,7 @@ export class FsLogs {
   /** A lock that comes to nothing must not outlive the attempt: its holder would be alive, and be us. */
   private holding<R>(log: LogName, segment: number, token: string, use: () => R): R {
     try {
+      this.locks.settle(log)
       return use()
     } catch (error) {
       this.locks.release(log, segment, token)
@@ -114,11 +116,7 @@ export class FsLogs {
     token: string,
     opened: 'clean' | 'taken',
   ): LogWriter {
-    // A killed writer leaves bytes that no sync has seen; what we write next will count them as durable.
-    this.segments.syncAll(log)
-    if (log !== 'store' && this.disk.exists(this.layout.openObjects(log.run))) {
-      syncFile(this.disk, this.layout.openObjects(log.run))
-    }
+    this.syncAll(log)
     const tail = this.segments.openTail(log, segment)
     return new FsLogWriter(tail, segment, opened, {
       successor: () =>
@@ -126,6 +124,17 @@ export class FsLogs {
       release: () => this.locks.release(log, segment, token),
       rest: (start) => this.segments.rest(log, segment, start),
     })
+  }
+
+  /** A killed writer leaves bytes and names that no sync has seen; what we write next counts on them all. */
+  private syncAll(log: LogName): void {
+    const { disk, layout } = this
+    disk.syncDir(layout.logDir(log))
+    this.segments.syncAll(log)
+    if (log === 'store') return
+    disk.syncDir(layout.runs())
+    disk.syncDir(layout.packs())
+    if (disk.exists(layout.openObjects(log.run))) syncFile(disk, layout.openObjects(log.run))
   }
 
   /** Whether a segment is there, as text or laid to rest. */
@@ -236,8 +245,11 @@ class FsLogWriter implements LogWriter {
 
   async release(): Promise<void> {
     this.dead ??= new DaglogError('CLOSED', 'this writer was released')
-    this.file.close()
-    this.ties.release()
+    try {
+      this.file.close()
+    } finally {
+      this.ties.release()
+    }
   }
 }
 

@@ -22,6 +22,8 @@ export class FsPacks {
   private readonly readers = new Map<Hash, { reader: PackReader; file: DiskFile }>()
   private readonly cache = new BlockCache(BLOCK_CACHE_BYTES_MAX)
   private listed = false
+  /** Whether the names of all packs that were listed would survive power loss. */
+  private namesSynced = false
   private drafts = 0
 
   constructor(
@@ -34,6 +36,14 @@ export class FsPacks {
   /** Whether a pack holds the object, its bytes hashed. A pack that cannot be read holds nothing. */
   has(hash: Hash): boolean {
     return this.search(hash, (reader) => (reader.has(hash) ? true : undefined)) ?? false
+  }
+
+  /** The same, and it would survive power loss: whoever made the pack may not have synced its name. */
+  keeps(hash: Hash): boolean {
+    if (!this.has(hash)) return false
+    if (!this.namesSynced) this.disk.syncDir(this.layout.packs())
+    this.namesSynced = true
+    return true
   }
 
   /** @throws OBJECT_CORRUPT, PACK_INVALID where the object is known to be in a pack that is damaged. */
@@ -76,6 +86,7 @@ export class FsPacks {
   /** Open packs that are new, let go of those that are gone; true where anything is new. */
   private list(): boolean {
     this.listed = true
+    this.namesSynced = false
     const names = new Set<Hash>()
     for (const file of this.disk.list(this.layout.packs())) {
       const match = PACK_NAME.exec(file)

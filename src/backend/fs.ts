@@ -59,6 +59,7 @@ class FsBackend implements Backend {
   private readonly packs: FsPacks
   private readonly openObjects = new Map<string, FsOpenObjects>()
   private mediumChecked = false
+  private rootSynced = false
 
   constructor(
     root: string,
@@ -91,6 +92,7 @@ class FsBackend implements Backend {
         disk.makeDir(dir)
       this.checkMedium()
       if (disk.exists(layout.manifest())) return false
+      this.syncAbove()
       if (!disk.exists(layout.segment('store', 0)))
         this.createIfMissing(() => this.logs.create('store'))
       const draft = this.writeDraft(bytes)
@@ -98,9 +100,20 @@ class FsBackend implements Backend {
       const created = this.createIfMissing(() => disk.link(draft, layout.manifest()))
       disk.remove(draft)
       disk.syncDir(layout.root)
-      disk.syncDir(dirname(layout.root))
       return created
     })
+  }
+
+  /** Make the way to the store durable, whoever made a directory of it. */
+  private syncAbove(): void {
+    for (let dir = this.layout.root; dir !== dirname(dir); dir = dirname(dir)) {
+      try {
+        this.disk.syncDir(dirname(dir))
+      } catch (error) {
+        // A directory that we may not open is somebody else's, and so are the names in it.
+        if (!CLOSED_TO_US.has(systemCode(error) ?? '')) throw error
+      }
+    }
   }
 
   private createIfMissing(create: () => void): boolean {
@@ -185,6 +198,9 @@ class FsBackend implements Backend {
   async openWriter(log: LogName, options: WriterOptions): Promise<LogWriter> {
     return this.writing(() => {
       this.checkMedium()
+      // Whoever made the store may have been killed before its names were durable.
+      if (!this.rootSynced) this.disk.syncDir(this.layout.root)
+      this.rootSynced = true
       if (log !== 'store') this.openObjects.get(log.run)?.reopen()
       return this.logs.openWriter(log, options)
     })
@@ -215,6 +231,7 @@ class FsBackend implements Backend {
     }
     this.disk.remove(draft)
     this.disk.syncDir(dirname(path))
+    this.disk.syncDir(this.layout.logDir(log))
   }
 
   private objectsOf(run: string): FsOpenObjects {
@@ -232,7 +249,7 @@ class FsBackend implements Backend {
     { direct }: { readonly direct: boolean },
   ): Promise<void> {
     const open = this.objectsOf(run)
-    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.has(hash)
+    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.keeps(hash)
     try {
       if (direct) await this.packs.add(objects.filter(isNew))
       else {
@@ -370,6 +387,8 @@ class FsBackend implements Backend {
     )
   }
 }
+
+const CLOSED_TO_US: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EINVAL'])
 
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on the disk, then open the run again',

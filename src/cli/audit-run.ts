@@ -3,7 +3,8 @@
  */
 import { DaglogError } from '../core/errors.js'
 import type { Store } from '../store/store.js'
-import { type KnownHead, type RunReport, verifyRun } from '../store/verify.js'
+import { verifyRun } from '../store/verify.js'
+import type { KnownHead, RunReport } from '../store/verify-report.js'
 
 export interface TimedReport extends RunReport {
   /** How long the audit took. */

@@ -3,7 +3,7 @@
  * Pure: `daglog commands --markdown` prints it, and a test holds the file in docs/ against it.
  */
 import { EXIT_CODES, type ExitCode } from './exit-codes.js'
-import { COMMON_FLAGS, type Flag, termOf, usageOf, type Verb } from './verb.js'
+import { COMMON_FLAGS, exitsOf, type Flag, termOf, usageOf, type Verb } from './verb.js'
 
 export function docsPage(verbs: readonly Verb[]): string {
   return `${[
@@ -40,7 +40,7 @@ function verbSection(verb: Verb): string {
   parts.push(
     fenced(verb.examples.map(({ command, says }) => `$ ${command}\n  # ${says}`).join('\n')),
   )
-  parts.push(`Exit codes: ${[...verb.exits, 2, 130].sort((a, b) => a - b).join(', ')}`)
+  parts.push(`Exit codes: ${exitsOf(verb).join(', ')}`)
   return parts.join('\n\n')
 }
 

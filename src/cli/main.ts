@@ -4,6 +4,10 @@
  */
 import { version } from './version.js'
 
+// A reader that goes away is no mistake of ours; who writes finds out by itself.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+
 const argv = process.argv.slice(2)
 if (argv[0] === '--version' || argv[0] === '-V') {
   process.stdout.write(`${version()}\n`)

@@ -41,11 +41,6 @@ export class Output {
   constructor(private readonly options: OutputOptions) {
     this.json = options.json
     this.verbose = options.verbose
-    // A stream without a listener would end the process; `settle` tells what went wrong.
-    options.stdout.on('error', (error) => {
-      this.failure ??= error
-    })
-    options.stderr.on('error', () => {})
   }
 
   /** True where standard output is a terminal. */

@@ -5,7 +5,7 @@ import type { Ref } from '../core/body.js'
 import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
-import { type Hash, sha256 } from '../core/hash.js'
+import type { Hash } from '../core/hash.js'
 import { valueAt } from '../core/pointer.js'
 import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
@@ -13,8 +13,8 @@ import { loadValue } from '../store/values.js'
 import { requireSeq } from './run-at.js'
 
 /**
- * The bytes at a pointer of an event's data: of a value out of line the bytes as they are stored, of a
- * text its UTF-8, of bytes themselves, of anything else its JSON.
+ * The bytes at a pointer of an event's data: a text as its UTF-8, bytes themselves, anything else as
+ * its JSON. Only what lies at the pointer is loaded.
  * @throws SEQ_NOT_FOUND, POINTER_NOT_FOUND, BODY_REDACTED, OBJECT_MISSING, OBJECT_CORRUPT
  */
 export async function payloadBytes(
@@ -22,7 +22,7 @@ export async function payloadBytes(
   { seq, pointer }: { readonly seq: number; readonly pointer: string },
 ): Promise<Uint8Array> {
   await requireSeq(view, seq)
-  const bare = await eventAt(view, seq, true)
+  const bare = await eventAt(view, seq, { refs: true })
   if (bare.redacted === true) {
     throw new DaglogError(
       'BODY_REDACTED',
@@ -30,13 +30,13 @@ export async function payloadBytes(
       { run: view.id, seq },
     )
   }
-  const ref = bare.refs?.find((candidate) => candidate.pointer === pointer)
-  if (ref !== undefined) return loadRef(view, ref, seq)
-  // Where nothing that is out of line lies under the pointer, nothing of it need be loaded.
-  const needed = bare.refs?.some(
-    (candidate) => within(candidate.pointer, pointer) || within(pointer, candidate.pointer),
+  const near = (bare.refs ?? []).filter(
+    (ref) => within(ref.pointer, pointer) || within(pointer, ref.pointer),
   )
-  const event = needed === true ? await eventAt(view, seq, false) : bare
+  const [only] = near
+  if (only !== undefined && near.length === 1 && only.pointer === pointer && only.kind !== 'tagged')
+    return loadValue(view.log.backend, only, { run: view.id, seq })
+  const event = near.length === 0 ? bare : await eventAt(view, seq, { refs: false })
   const value = valueAt(event.data, pointer)
   if (typeof value === 'string' && value.isWellFormed()) return Buffer.from(value)
   return value instanceof Uint8Array ? value : Buffer.from(encodeValue(value).text)
@@ -46,7 +46,11 @@ function within(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(`${outer}/`)
 }
 
-async function eventAt(view: RunView, seq: number, refs: boolean): Promise<RunEvent> {
+async function eventAt(
+  view: RunView,
+  seq: number,
+  { refs }: { readonly refs: boolean },
+): Promise<RunEvent> {
   for await (const event of view.events({ from: seq, to: seq, refs }))
     if (event.seq === seq && event.hash !== '') return event
   throw new DaglogError(
@@ -56,22 +60,35 @@ async function eventAt(view: RunView, seq: number, refs: boolean): Promise<RunEv
   )
 }
 
-function loadRef(view: RunView, ref: Ref, seq: number): Promise<Uint8Array> {
-  return loadValue(view.log.backend, ref, { run: view.id, seq })
-}
-
-/** The bytes with this hash: in a pack, or among the objects of any run. @throws POINTER_NOT_FOUND */
-export async function objectBytes(store: Store, hash: string): Promise<Uint8Array> {
+/**
+ * The bytes with this SHA-256: an object of the store, or a payload that is kept in pieces.
+ * @throws POINTER_NOT_FOUND
+ */
+export async function hashedBytes(store: Store, hash: Hash): Promise<Uint8Array> {
   const { backend } = store.context
-  const packed = await backend.getObject(hash as Hash, undefined)
+  const packed = await backend.getObject(hash, undefined)
   if (packed !== undefined) return packed
-  for (const { id, place } of await backend.listRuns()) {
-    const found = await backend.getObject(hash as Hash, id ?? place)
-    if (found !== undefined && sha256(found) === hash) return found
+  const ids = (await backend.listRuns()).map(({ id, place }) => id ?? place)
+  for (const id of ids) {
+    const found = await backend.getObject(hash, id)
+    if (found !== undefined) return found
+  }
+  for (const id of ids) {
+    const found = await payloadIn(await store.inspectRun(id), hash)
+    if (found !== undefined) return found
   }
   throw new DaglogError(
     'POINTER_NOT_FOUND',
-    `no object of this store has the hash ${hash}; try: daglog events RUN --refs`,
+    `nothing in this store has the hash ${hash}; try: daglog events RUN --refs`,
     { hash },
   )
+}
+
+async function payloadIn(view: RunView, hash: Hash): Promise<Uint8Array | undefined> {
+  const seen = (ref: Ref): boolean => ref.sha256 === hash
+  for await (const { seq, refs = [] } of view.events({ refs: true })) {
+    const ref = refs.find(seen)
+    if (ref !== undefined) return loadValue(view.log.backend, ref, { run: view.id, seq })
+  }
+  return undefined
 }

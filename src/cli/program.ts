@@ -8,7 +8,7 @@ import { Call, type FlagValues } from './call.js'
 import { EXIT_CODES, type ExitCode } from './exit-codes.js'
 import { failureOf } from './failure.js'
 import { Output, PipeClosed } from './output.js'
-import { COMMON_FLAGS, type Flag, termOf, type Verb } from './verb.js'
+import { COMMON_FLAGS, exitsOf, type Flag, termOf, usageOf, type Verb } from './verb.js'
 import { VERBS } from './verbs.js'
 import { version } from './version.js'
 
@@ -106,6 +106,7 @@ function parse(argv: readonly string[]): Asked {
     )
     // A verb's option may take a value that looks like one of the common options.
     .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .configureOutput({ writeErr: () => {} })
     .exitOverride()
   for (const flag of COMMON_FLAGS) program.addOption(optionOf(flag))
@@ -133,9 +134,12 @@ function describe(command: Command, verb: Verb): void {
     const word = `${name}${many === true ? '...' : ''}`
     command.argument(optional === true ? `[${word}]` : `<${word}>`, summary)
   }
-  for (const flag of [...verb.flags, ...COMMON_FLAGS]) command.addOption(optionOf(flag))
+  for (const flag of verb.flags) command.addOption(optionOf(flag))
+  for (const flag of COMMON_FLAGS)
+    command.addOption(optionOf(flag).helpGroup('Options of every verb:'))
+  command.usage(usageOf(verb).replace(`daglog ${verb.name} `, ''))
   const examples = verb.examples.map(({ command, says }) => `  $ ${command}\n      ${says}`)
-  const exits = [...verb.exits, 2, 130].map((code) => `  ${code}  ${EXIT_CODES[code as ExitCode]}`)
+  const exits = exitsOf(verb).map((code) => `  ${String(code).padEnd(4)}${EXIT_CODES[code]}`)
   command.addHelpText(
     'after',
     `\nExamples:\n${examples.join('\n')}\n\nExit codes:\n${exits.join('\n')}`,
@@ -169,7 +173,8 @@ function usageError(error: CommanderError, argv: readonly string[]): DaglogError
     .replace(/^error: /, '')
     .replace(/\. (?=[A-Z])/, ': ')
     .split('\n')
-  const verb = VERBS.find(({ name }) => argv.includes(name))
+  const word = argv.find((candidate) => VERBS.some(({ name }) => name === candidate))
+  const verb = VERBS.find(({ name }) => name === word)
   const meant = /Did you mean (?:one of )?([^,?]+)/.exec(hint)?.[1]
   const advice =
     meant === undefined

@@ -1,9 +1,10 @@
 /** `daglog cat RUN:SEQ[:POINTER]` or `daglog cat HASH` */
 
 import { isUtf8 } from 'node:buffer'
+import type { Hash } from '../core/hash.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
-import { objectBytes, payloadBytes } from './payload.js'
+import { hashedBytes, payloadBytes } from './payload.js'
 
 const HASH = /^[0-9a-f]{64}$/
 /** A pointer begins with a slash, so an id may hold colons. */
@@ -18,7 +19,7 @@ export async function cat(call: Call): Promise<ExitCode> {
   const store = await call.store()
   const bytes =
     place === null
-      ? await objectBytes(store, what)
+      ? await hashedBytes(store, what as Hash)
       : await payloadBytes(await store.inspectRun(place[1] as string), {
           seq: Number(place[2]),
           pointer: place[3] ?? '',

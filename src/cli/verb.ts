@@ -40,7 +40,7 @@ export interface Verb {
   readonly arguments: readonly Argument[]
   readonly flags: readonly Flag[]
   readonly examples: readonly Example[]
-  /** The codes this verb can end with, besides 2 and 130, which each can. */
+  /** The codes it can end with, besides 2 and 130, which each verb can. */
   readonly exits: readonly ExitCode[]
   /** Loads the body, and with it what the verb needs; nothing else is loaded. */
   readonly load: () => Promise<VerbBody>
@@ -59,6 +59,11 @@ export const COMMON_FLAGS: readonly Flag[] = [
   { name: 'quiet', short: 'q', type: 'switch', summary: 'say nothing on stderr but errors' },
   { name: 'no-color', type: 'switch', summary: 'no colours, as with NO_COLOR=1' },
 ]
+
+/** All codes that a verb can end with, in order. */
+export function exitsOf(verb: Verb): readonly ExitCode[] {
+  return [...verb.exits, 2 as const, 130 as const].sort((a, b) => a - b)
+}
 
 /** The usage line of a verb: `daglog step RUN FN [--in FILE] ...`. */
 export function usageOf(verb: Verb): string {

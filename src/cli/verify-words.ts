@@ -1,7 +1,7 @@
 /**
  * What `verify` says to people: the level that was reached and what it proves, never more.
  */
-import type { RunReport } from '../store/verify.js'
+import type { RunReport } from '../store/verify-report.js'
 import type { StoreLogReport } from '../store/verify-store.js'
 import type { Output, Piece } from './output.js'
 import { countText, durationText, hashText } from './quantity.js'
@@ -39,9 +39,10 @@ function verdict({ ok, incomplete }: RunReport): Piece {
 }
 
 /** What was held against what. */
-function proven({ level, head, coveredSeq }: RunReport): string {
+function proven({ ok, level, head, coveredSeq, problems, problemsMore }: RunReport): string {
+  if (!ok) return countText(problems.length + problemsMore, 'problem')
   const words = {
-    none: 'proves nothing',
+    none: 'holds nothing that could be checked',
     'self-consistent': "is consistent with itself; the store's log knows no head of it",
     'head-log': "matches the store's head log",
     anchored: 'matches the head given',

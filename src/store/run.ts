@@ -15,12 +15,6 @@ import {
 } from '../core/event.js'
 import { genesisExtra } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
-import {
-  COLD_ENDED_BYTES_MIN,
-  COLD_OPEN_BYTES_MIN,
-  HEAD_EVERY_BYTES,
-  OPEN_OBJECTS_BYTES_MAX,
-} from '../core/limits.js'
 import { RunIndex } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
 import type { Appended, Draft } from './appender.js'
@@ -30,7 +24,10 @@ import type { Span } from './log-reader.js'
 import type { StandingFrame } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
+import { RunKeeping } from './run-keeping.js'
 import { type RunState, RunView, snapshotKey } from './run-view.js'
+import { checkSchema } from './schemas.js'
+import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
 
 /** What a run begins with. */
@@ -72,16 +69,11 @@ export class Run extends RunView {
   private opening: Promise<OpenedLog> | undefined
   private closed: Promise<void> | undefined
   private identityHash: Hash | undefined
-  private notedSeq = -1
-  private notedBytes = 0
-  private noting: Promise<void> = Promise.resolve()
-  private sealing: Promise<void> = Promise.resolve()
-  /** Bytes of values since the open objects were last looked at. */
-  private valueBytes = 0
+  private keeping: RunKeeping | undefined
+  private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
-  private issuedSteps = 0
   private readonly closeListeners: (() => void)[] = []
-  private readonly occurrences = new Map<string, number>()
+  private readonly numbers = new StepNumbers()
 
   constructor(
     context: StoreContext,
@@ -134,37 +126,11 @@ export class Run extends RunView {
     const log = this.held ?? (await this.opened())
     this.touch()
     const appended = await log.appender.append(drafts, { sync })
-    this.sealIfLarge(events)
-    if (
-      events.some(({ type }) => type === 'turn/end') ||
-      this.bytes(log) - this.notedBytes > HEAD_EVERY_BYTES
-    ) {
-      this.noteSoon()
-    }
+    this.keeping?.afterAppend({
+      turnEnded: events.some(({ type }) => type === 'turn/end'),
+      valueBytes: events.reduce((sum, { data }) => sum + valueBytes(data), 0),
+    })
     return appended.map(({ seq, hash }) => ({ seq, hash }))
-  }
-
-  /** Seal the open objects once there are many, without making the caller wait. */
-  private sealIfLarge(events: readonly EncodedEvent[]): void {
-    for (const { data } of events)
-      for (const { bytes } of data.large) this.valueBytes += bytes.length
-    if (this.valueBytes < OPEN_OBJECTS_BYTES_MAX) return
-    this.valueBytes = 0
-    this.sealing = this.sealing.then(() => this.sealLarge())
-  }
-
-  private async sealLarge(): Promise<void> {
-    const { backend, notices } = this.context
-    try {
-      if ((await backend.objectBytes(this.id)) < OPEN_OBJECTS_BYTES_MAX) return
-      await backend.sealObjects(this.id)
-    } catch (error) {
-      notices.report(
-        'objects',
-        `the objects of run ${this.id} could not be sealed; they are safe where they are`,
-        error,
-      )
-    }
   }
 
   private encode(type: string, data: unknown): EncodedEvent {
@@ -190,30 +156,12 @@ export class Run extends RunView {
   /** The id of the next step. */
   async nextStepId(): Promise<string> {
     await this.opened()
-    this.issuedSteps = Math.max(this.issuedSteps + 1, this.index.nextStep)
-    return `n${this.issuedSteps}`
+    return this.numbers.nextId(this.index)
   }
 
   /** How often a step with this base identity was begun before, counting this call as the next. */
   nextOccurrence(base: string, keyOf: (occurrence: number) => string): number {
-    let count = this.occurrences.get(base)
-    if (count === undefined) {
-      // Earlier ones are in the index under keys 0, 1, 2, ...: find the first that is free by halves.
-      let low = 0
-      let high = 1
-      while (this.index.hasStepKey(keyOf(high - 1))) {
-        low = high
-        high *= 2
-      }
-      while (low < high) {
-        const middle = Math.floor((low + high) / 2)
-        if (this.index.hasStepKey(keyOf(middle))) low = middle + 1
-        else high = middle
-      }
-      count = low
-    }
-    this.occurrences.set(base, count + 1)
-    return count
+    return this.numbers.nextOccurrence(this.index, base, keyOf)
   }
 
   /** Close the run for good: records how it went, notes its head, seals its objects. */
@@ -221,11 +169,7 @@ export class Run extends RunView {
     const [appended] = await this.write([
       { type: 'run/end', data: { status, ...(error === undefined ? {} : { error }) } },
     ])
-    try {
-      await this.context.backend.sealObjects(this.id)
-    } finally {
-      await this.close()
-    }
+    await this.close()
     return appended as Appended
   }
 
@@ -250,7 +194,12 @@ export class Run extends RunView {
   }
 
   /** Let go of the lock until the next append. */
-  async release(): Promise<void> {
+  release(): Promise<void> {
+    this.releasing = this.letGo()
+    return this.releasing
+  }
+
+  private async letGo(): Promise<void> {
     clearTimeout(this.idleTimer)
     this.idleTimer = undefined
     const log = this.held ?? (await this.opening?.catch(() => undefined))
@@ -259,49 +208,20 @@ export class Run extends RunView {
     this.opening = undefined
     try {
       await log.appender.idle()
-      await this.sealing
-      await this.noting
-      if (!log.appender.failed) await this.leave(log)
+      await this.keeping?.leave()
     } finally {
       await log.writer.release()
     }
   }
 
-  /** What a clean writer leaves behind, before it lets go. */
-  private async leave(log: OpenedLog): Promise<void> {
-    const head = log.head()
-    await log.appender.sync()
-    if (head.seq > this.notedSeq) {
-      await this.note(log, head)
-      await this.context.snapshots.write(snapshotKey(this.id), head, this.index)
-    }
-    await this.sealLarge()
-    await this.rest(log)
-  }
-
-  /** The log of an ended run, and of a very long one what is closed of it, is laid to rest. */
-  private async rest(log: OpenedLog): Promise<void> {
-    const bytesMin = this.index.ended ? COLD_ENDED_BYTES_MIN : COLD_OPEN_BYTES_MIN
-    if (log.writer.textBytes < bytesMin) return
-    const { spans } = await this.log.shape()
-    const span = spans.find(({ segment }) => segment === log.writer.segment)
-    if (span === undefined) return
-    try {
-      await log.writer.rest({ seq: span.firstSeq, prev: span.prev })
-    } catch (error) {
-      this.context.notices.report(
-        'objects',
-        `the log of run ${this.id} could not be packed; it stays as it is`,
-        error,
-      )
-    }
-  }
-
   private opened(): Promise<OpenedLog> {
-    this.opening ??= this.openNow().catch((error: unknown) => {
-      this.opening = undefined
-      throw error
-    })
+    // Whoever appends while we let go waits for that: our own lock would refuse it.
+    this.opening ??= this.releasing
+      .then(() => this.openNow())
+      .catch((error: unknown) => {
+        this.opening = undefined
+        throw error
+      })
     return this.opening
   }
 
@@ -330,9 +250,9 @@ export class Run extends RunView {
     })
     this.held = log
     this.indexed = log.head()
-    this.notedSeq = noted?.seq ?? -1
-    this.notedBytes = this.bytes(log)
+    this.keeping = this.keep(log, noted?.seq ?? -1)
     await this.closeOpenWork(log)
+    await this.keeping.introduce()
     this.touch()
     return log
   }
@@ -382,47 +302,18 @@ export class Run extends RunView {
     const time = this.context.now()
     const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))
     if (drafts.length > 0) await log.appender.append(drafts, { sync: true })
-    if (this.notedSeq < 0) await this.note(log, log.head())
   }
 
-  private bytes(log: OpenedLog): number {
-    return log.head().place.to
-  }
-
-  /** Note the head without making the caller wait; trouble is told, since the events themselves are safe. */
-  private noteSoon(): void {
-    const log = this.held
-    if (log === undefined) return
-    const head = log.head()
-    this.notedBytes = head.place.to
-    this.noting = this.noting.then(() => this.note(log, head))
-  }
-
-  private async note(log: OpenedLog, head: Head): Promise<void> {
-    const { context, id } = this
-    this.identityHash ??= await this.identity()
-    if (this.identityHash === undefined) return
-    const { segment, from, to } = head.place
-    const data: RunHead = {
-      id,
-      run: this.identityHash,
-      seq: head.seq,
-      hash: head.hash,
-      at: [head.seq, segment, from, to],
-      summary: this.index.summary(),
+  private keep(log: OpenedLog, notedSeq: number): RunKeeping {
+    const run = {
+      id: this.id,
+      index: () => this.index,
+      identity: async () => {
+        this.identityHash ??= await this.identity()
+        return this.identityHash
+      },
     }
-    try {
-      // What a head covers is never cut again, so power loss must not be able to take it.
-      await log.appender.sync()
-      await context.heads.note([{ type: 'run/head', data }])
-      this.notedSeq = Math.max(this.notedSeq, head.seq)
-    } catch (error) {
-      context.notices.report(
-        'heads',
-        `the head of run ${id} could not be noted in the store's log; its events are safe`,
-        error,
-      )
-    }
+    return new RunKeeping(this.context, run, log, notedSeq)
   }
 
   private touch(): void {
@@ -466,20 +357,8 @@ function coveredHead(noted: RunHead): Head {
   return { seq, hash: noted.hash, place: { segment, from, to } }
 }
 
-function checkSchema(schema: StoreContext['schemas'][string], type: string, data: unknown): void {
-  const result = schema['~standard'].validate(data)
-  if (result instanceof Promise) {
-    throw new DaglogError(
-      'EVENT_INVALID',
-      `the schema of "${type}" is asynchronous; try: a synchronous one`,
-      { type },
-    )
-  }
-  if (result.issues === undefined) return
-  const issues = result.issues.map((issue) => issue.message)
-  throw new DaglogError(
-    'EVENT_INVALID',
-    `data of "${type}" does not fit its schema: ${issues.join('; ')}`,
-    { type, issues },
-  )
+function valueBytes(data: EncodedData): number {
+  let bytes = 0
+  for (const value of data.large) bytes += value.bytes.length
+  return bytes
 }

@@ -21,7 +21,7 @@ import { resolveRun } from './run-reference.js'
 import { RunView } from './run-view.js'
 import { type Salvaged, salvageInto } from './salvage.js'
 import { Snapshots } from './snapshots.js'
-import type { KnownHead } from './verify.js'
+import type { KnownHead } from './verify-report.js'
 import { type VerifyReport, verifyStore } from './verify-store.js'
 
 export interface StoreOptions {

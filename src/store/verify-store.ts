@@ -4,7 +4,8 @@
 import type { StoreContext } from './context.js'
 import { LogReader } from './log-reader.js'
 import { readTail } from './log-tail.js'
-import { type KnownHead, type Problem, type RunReport, verifyRun } from './verify.js'
+import { verifyRun } from './verify.js'
+import type { KnownHead, Problem, RunReport } from './verify-report.js'
 
 /** What the audit says of the store's own log. */
 export interface StoreLogReport {

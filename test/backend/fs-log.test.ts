@@ -172,7 +172,7 @@ describe.each([
     expect((await logs.read(LOG, 0, 4, 100)).toString()).toBe('ef')
     expect((await logs.read(LOG, 0, 6, 1)).length).toBe(0)
     expect((await logs.read(LOG, 0, 60, 1)).length).toBe(0)
-    expect(logs.segments({ run: 'none' })).toEqual([])
+    expect(await logs.segments({ run: 'none' })).toEqual([])
   })
 
   it('is cut back, and goes on from there', async () => {

@@ -18,6 +18,7 @@ interface Attempt {
 /** How far a ledger was at some moment. */
 export interface LedgerPosition {
   readonly attempts: number
+  readonly acknowledged: ReadonlySet<number>
   /** Marks of appends that must survive whatever comes. */
   readonly durable: ReadonlySet<number>
   /** Runs that were deleted; what is left of them is not looked at. */
@@ -39,12 +40,13 @@ export class Ledger {
   /** Called right after each acknowledgement. */
   onAcknowledged: () => void = () => {}
   private readonly attempts: Attempt[] = []
+  private readonly acknowledged = new Set<number>()
   private readonly durable = new Set<number>()
   private readonly gone = new Set<string>()
   private readonly sessions = new Map<Run, number>()
 
-  get acknowledged(): number {
-    return this.attempts.filter(({ appended }) => appended !== undefined).length
+  get acknowledgedCount(): number {
+    return this.acknowledged.size
   }
 
   /** Append events as one atomic unit; resolves, or rejects, as the run does. */
@@ -63,14 +65,15 @@ export class Ledger {
     const attempt: Attempt = { run: run.id, session, mark, events: marked }
     this.attempts.push(attempt)
     attempt.appended = await run.appendAll(marked)
+    this.acknowledged.add(mark)
     if (durable) this.settle(run)
     this.onAcknowledged()
   }
 
   /** Whatever was acknowledged in this run is promised to be durable. */
   settle(run: { readonly id: string }): void {
-    for (const { run: id, appended, mark } of this.attempts) {
-      if (id === run.id && appended !== undefined) this.durable.add(mark)
+    for (const mark of this.acknowledged) {
+      if (this.attempts[mark]?.run === run.id) this.durable.add(mark)
     }
   }
 
@@ -83,6 +86,7 @@ export class Ledger {
   position(): LedgerPosition {
     return {
       attempts: this.attempts.length,
+      acknowledged: new Set(this.acknowledged),
       durable: new Set(this.durable),
       gone: new Set(this.gone),
     }
@@ -92,6 +96,7 @@ export class Ledger {
   from(position: LedgerPosition): Ledger {
     const ledger = new Ledger()
     ledger.attempts.push(...this.attempts.slice(0, position.attempts))
+    for (const mark of position.acknowledged) ledger.acknowledged.add(mark)
     for (const mark of position.durable) ledger.durable.add(mark)
     for (const id of position.gone) ledger.gone.add(id)
     for (const [run, session] of this.sessions) ledger.sessions.set(run, session)

@@ -142,7 +142,7 @@ class Visitor {
   async visit(moments: readonly Moment[], ledger: Ledger, prefix = ''): Promise<void> {
     const { tally } = this
     tally.moments += moments.length
-    tally.acknowledged += ledger.acknowledged
+    tally.acknowledged += ledger.acknowledgedCount
     for (const moment of moments) {
       const states = moment.disk.crashStates(this.options)
       if (states.coverage === 'all') tally.whole += 1

@@ -348,7 +348,7 @@ const segmentStartOpen: Golden = {
       events: 3,
       problems: [['frame', 3]],
       coveredSeq: 0,
-      stray: [[1, 0, 989]],
+      stray: [[1, 0, 986]],
     },
   ],
   async build(shop) {

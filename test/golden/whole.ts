@@ -269,19 +269,14 @@ const redactedStep: Golden = {
 
 const longId: Golden = {
   name: 'v1-long-id',
-  about: 'A run whose id is too long for a file name, and one whose id is all that a file name may hold.',
+  about: 'A run whose id is too long for a file name: only its first frame spells it.',
   exit: 0,
-  runs: [
-    { run: 'x'.repeat(180), events: 2 },
-    { run: 'Ünïcödé'.repeat(40), events: 2 },
-  ],
+  runs: [{ run: 'Ünïcödé'.repeat(40), events: 2 }],
   async build(shop) {
     const store = await shop.store()
-    for (const id of ['x'.repeat(180), 'Ünïcödé'.repeat(40)]) {
-      const run = await store.run(id)
-      await note(run, 'one')
-      await run.close()
-    }
+    const run = await store.run('Ünïcödé'.repeat(40))
+    await note(run, 'one')
+    await run.close()
     shop.keep()
   },
 }

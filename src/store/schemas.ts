@@ -1,0 +1,24 @@
+/**
+ * Checks of users' events by Standard Schema, when they are appended; never when they are read.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { DaglogError } from '../core/errors.js'
+
+/** @throws EVENT_INVALID */
+export function checkSchema(schema: StandardSchemaV1, type: string, data: unknown): void {
+  const result = schema['~standard'].validate(data)
+  if (result instanceof Promise) {
+    throw new DaglogError(
+      'EVENT_INVALID',
+      `the schema of "${type}" is asynchronous; try: a synchronous one`,
+      { type },
+    )
+  }
+  if (result.issues === undefined) return
+  const issues = result.issues.map((issue) => issue.message)
+  throw new DaglogError(
+    'EVENT_INVALID',
+    `data of "${type}" does not fit its schema: ${issues.join('; ')}`,
+    { type, issues },
+  )
+}
