@@ -1,7 +1,7 @@
 /** `daglog verify [RUN...] [--all] [--head SEQ:HASH]` */
 import type { Hash } from '../core/hash.js'
 import type { Store } from '../store/store.js'
-import type { KnownHead } from '../store/verify.js'
+import type { KnownHead } from '../store/verify-report.js'
 import { auditRun, type TimedReport } from './audit-run.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'

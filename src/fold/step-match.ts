@@ -20,15 +20,10 @@ export interface StepPair<P extends Fingerprint = Fingerprint> {
   readonly inside: number
 }
 
-/** Steps that both sides have and that start in another order. */
-export interface OrderNote<P extends Fingerprint = Fingerprint> {
-  /** The first step, in the left order, that starts elsewhere on the right. */
-  readonly pair: StepPair<P>
-}
-
 export interface StepMatch<P extends Fingerprint = Fingerprint> {
   readonly pairs: readonly StepPair<P>[]
-  readonly order: readonly OrderNote<P>[]
+  /** Of each group whose steps start in another order: the first, in the left order, that starts elsewhere. */
+  readonly moved: readonly StepPair<P>[]
 }
 
 /**
@@ -43,7 +38,7 @@ export function matchSteps<P extends Fingerprint>(
   const leftInside = childrenOf(left)
   const rightInside = childrenOf(right)
   const pairs: StepPair<P>[] = []
-  const order: OrderNote<P>[] = []
+  const moved: StepPair<P>[] = []
   const work: (StepPair<P> | undefined)[] = [undefined]
   while (work.length > 0) {
     const above = work.pop()
@@ -54,8 +49,8 @@ export function matchSteps<P extends Fingerprint>(
     group.match()
     const beneath = above === undefined ? {} : { above }
     const both = group.matched().map((found) => ({ ...found, ...beneath, inside: 0 }))
-    const moved = firstMoved(both)
-    if (moved !== undefined) order.push({ pair: moved })
+    const first = firstMoved(both)
+    if (first !== undefined) moved.push(first)
     for (const pair of both) {
       pairs.push(pair)
       work.push(pair)
@@ -65,7 +60,7 @@ export function matchSteps<P extends Fingerprint>(
     for (const node of group.rightOnly())
       pairs.push({ right: node, ...beneath, inside: countInside(rightInside, node) })
   }
-  return { pairs, order }
+  return { pairs, moved }
 }
 
 type Children<P> = ReadonlyMap<string | undefined, readonly StepNode<P>[]>

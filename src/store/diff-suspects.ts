@@ -62,7 +62,7 @@ export function suspectsOf(
   for (const [a, b] of events.pairs) if (a?.digest !== b?.digest) suspects.push(eventSuspect(a, b))
   if (left.end !== undefined && right.end !== undefined && left.end.digest !== right.end.digest)
     suspects.push(eventSuspect(left.end, right.end))
-  for (const { pair } of match.order) suspects.push(stepSuspect('order', pair))
+  for (const pair of match.moved) suspects.push(stepSuspect('order', pair))
   return { suspects: order.sorted(suspects), bounded: events.cut }
 }
 

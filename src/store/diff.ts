@@ -51,6 +51,10 @@ export interface Unreadable {
   readonly message: string
 }
 
+/**
+ * Plain data. Recorded values in `changes` may be what JSON cannot carry, so print it with
+ * `encodeValue`, not `JSON.stringify`.
+ */
 export interface RunDiff {
   /** Whether nothing that counts differs, as far as the runs can be read. */
   readonly same: boolean

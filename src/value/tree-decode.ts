@@ -136,8 +136,8 @@ class Decoder {
       return this.#known(map, length, true)
     }
     if (expect.role === 'list') {
-      const body = this.#part(tag, expect.level, expect.closed)
-      if (false) reader.fail('it does not have the elements referred to')
+      const body = this.#part(tag, expect.level, false)
+      if (bodySize(body) !== expect.size) reader.fail('it does not have the elements referred to')
       return this.#known(body, length, true)
     }
     if (!isContainerTag(tag)) reader.fail('it is not a container')
