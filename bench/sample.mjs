@@ -3,10 +3,10 @@
  * `core/frame`, since appending millions of events one by one would take longer than measuring them.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { FsLayout } from '../dist/backend/fs-layout.js'
 import { bodyText, encodeData } from '../dist/core/body.js'
 import { encodeFrame, genesisExtra } from '../dist/core/frame.js'
 import { GENESIS } from '../dist/core/hash.js'
-import { FsLayout } from '../dist/backend/fs-layout.js'
 import { RunIndex } from '../dist/fold/run-index.js'
 import { snapshotKey } from '../dist/store/run-view.js'
 
@@ -58,7 +58,11 @@ export class LogFile {
   addEncoded(type, body) {
     const seq = this.seq
     const extra = seq === 0 ? genesisExtra({ nonce: SALT }) : ''
-    const frame = encodeFrame(this.hash, { seq, time: TIME + seq, type, lag: 0, left: 0, extra }, body)
+    const frame = encodeFrame(
+      this.hash,
+      { seq, time: TIME + seq, type, lag: 0, left: 0, extra },
+      body,
+    )
     const from = this.bytes
     this.#write(frame.text)
     this.place = { segment: 0, from, to: this.bytes }
@@ -89,7 +93,8 @@ export class LogFile {
   }
 
   #flush() {
-    for (let at = 0; at < this.#filled; ) at += writeSync(this.#fd, this.#block, at, this.#filled - at)
+    for (let at = 0; at < this.#filled; )
+      at += writeSync(this.#fd, this.#block, at, this.#filled - at)
     this.#filled = 0
   }
 

@@ -21,7 +21,8 @@ const TOOK_MS_MAX = 1000
 const RSS_BYTES_MAX = 200e6
 const PROBES = 7
 const PROBE = fileURLToPath(new URL('cold-probe.mjs', import.meta.url))
-const PARAGRAPH = 'The fetched page says, among many other things, that the harbour froze over in March. '
+const PARAGRAPH =
+  'The fetched page says, among many other things, that the harbour froze over in March. '
 
 /** @param {{quick: boolean, tell: (line: string) => void}} options */
 export function cold(options) {
@@ -44,7 +45,9 @@ async function longRun(root, { quick, tell }) {
   })
   await store.close()
   const what = `the last turn of ${size(bytes)}, ${seq + 1} events`
-  const rows = [row(what, PROBES, ['turn', root, 'long'], { valueMax: TOOK_MS_MAX, rssMax: RSS_BYTES_MAX })]
+  const rows = [
+    row(what, PROBES, ['turn', root, 'long'], { valueMax: TOOK_MS_MAX, rssMax: RSS_BYTES_MAX }),
+  ]
   rmSync(join(root, 'cache'), { recursive: true })
   rows.push(row('the same, the cache deleted', quick ? PROBES : 1, ['turn', root, 'long'], {}))
   rmSync(root, { recursive: true })

@@ -14,7 +14,7 @@ const EVENTS_PER_SECOND_MIN = 60_000
 
 /** @param {{quick: boolean}} options */
 export function concurrent({ quick }) {
-  const [rounds, groups] = quick ? [7, 40] : [21, 150]
+  const [rounds, groups] = quick ? [9, 30] : [61, 40]
   return withScratch(async (dir) => {
     const store = await openStore(join(dir, 'store'))
     const rows = []
@@ -35,7 +35,8 @@ export function concurrent({ quick }) {
         }
       }
       const { ours, limit } = await takeTurns(rounds, {
-        ours: () => rate(APPENDERS * groups, () => Promise.all(Array.from({ length: APPENDERS }, appender))),
+        ours: () =>
+          rate(APPENDERS * groups, () => Promise.all(Array.from({ length: APPENDERS }, appender))),
         limit: () =>
           rate(APPENDERS * groups, async () => {
             for (let made = 0; made < groups; made += 1) await file.append(group)

@@ -12,7 +12,7 @@ const RATIO_MIN = 0.75
 
 /** @param {{quick: boolean}} options */
 export function durable({ quick }) {
-  const [rounds, count] = quick ? [7, 50] : [21, 150]
+  const [rounds, count] = quick ? [9, 40] : [61, 40]
   return withScratch(async (dir) => {
     const store = await openStore(join(dir, 'store'))
     const rows = []
@@ -25,9 +25,10 @@ export function durable({ quick }) {
       const file = bareFile(join(dir, `${run.id}.bare`))
       const promises = await barePromises(join(dir, `${run.id}.promises`))
       const waits = []
-      const repeat = (append) => rate(count, async () => {
-        for (let made = 0; made < count; made += 1) await append()
-      })
+      const repeat = (append) =>
+        rate(count, async () => {
+          for (let made = 0; made < count; made += 1) await append()
+        })
       const { ours, calls, handles } = await takeTurns(rounds, {
         ours: () =>
           repeat(async () => {
@@ -38,17 +39,29 @@ export function durable({ quick }) {
         calls: () => repeat(() => file.append(bytes)),
         handles: () => repeat(() => promises.append(bytes)),
       })
-      const row = { what: `${what}, ${bytes.length} B frames`, value: median(ours), unit: 'events/s' }
+      const row = {
+        what: `${what}, ${bytes.length} B frames`,
+        value: median(ours),
+        unit: 'events/s',
+      }
       rows.push({
         ...row,
         p99: { value: p99(waits), unit: 'ms' },
-        limit: { what: 'writeSync + awaited fdatasync', value: median(calls), ratio: ratio(ours, calls) },
+        limit: {
+          what: 'writeSync + awaited fdatasync',
+          value: median(calls),
+          ratio: ratio(ours, calls),
+        },
         bars: { ratioMin: RATIO_MIN },
       })
       rows.push({
         ...row,
         what: `${what}, the same`,
-        limit: { what: 'FileHandle write + datasync', value: median(handles), ratio: ratio(ours, handles) },
+        limit: {
+          what: 'FileHandle write + datasync',
+          value: median(handles),
+          ratio: ratio(ours, handles),
+        },
       })
       file.close()
       await promises.close()

@@ -44,7 +44,7 @@ export async function frame({ quick }) {
         what: `${verb} ${what}, ${Math.round((median(rates) * log.length) / count / 1e6)} MB/s`,
         value: median(rates),
         unit: 'frames/s',
-        p99: { value: 1e6 / (p99(rates.map((each) => -each)) * -1), unit: 'us' },
+        p99: { value: p99(rates.map((each) => 1e6 / each)), unit: 'us' },
         limit: { ...limit, ratio: ratio(rates, times.bare) },
       })
     }
@@ -56,7 +56,7 @@ export async function frame({ quick }) {
 function fixedBytes() {
   const type = 'note'
   const bytes = Buffer.byteLength(frameText({ type, data: {} })) - type.length - '{}'.length
-  return { what: 'fixed bytes of a frame, its body open', value: bytes, unit: 'B' }
+  return { what: 'fixed bytes of a frame: all but its type and data', value: bytes, unit: 'B' }
 }
 
 function encodeMany(event, count) {

@@ -12,7 +12,7 @@ const RUNS = 64
 
 /** @param {{quick: boolean}} options */
 export function runs64({ quick }) {
-  const [rounds, each] = quick ? [7, 8] : [15, 25]
+  const [rounds, each] = quick ? [7, 8] : [31, 12]
   return withScratch(async (dir) => {
     const store = await openStore(join(dir, 'store'))
     const runs = []

@@ -31,7 +31,8 @@ export function verify({ quick }) {
       ours: async () => {
         const began = performance.now()
         const report = await store.verify('long')
-        if (!report.ok || report.runs[0].events !== frames) throw new Error('the sample does not verify')
+        if (!report.ok || report.runs[0].events !== frames)
+          throw new Error('the sample does not verify')
         return performance.now() - began
       },
       bare: () => {

@@ -19,23 +19,21 @@ NUMBER = rb'(0|[1-9][0-9]{0,15})'
 HEAD = re.compile(rb'\{"seq":' + NUMBER + rb',"time":' + NUMBER + rb',"type":"([^"]*)"(?:,"lag":' + NUMBER
                   + rb'|(?!,"lag":))(?:,"left":' + NUMBER + rb'|(?!,"left":))((?:,".*)?)', re.S)
 HASHES = re.compile(rb',"commit":"(.{64})","hash":"(.{64})","body":', re.S)
-KEPT_WHOLE = ('redaction', 'writer/open', 'log/recovered')  # These bodies cannot be redacted.
 FAULTS = {'form': 'this is no frame', 'commit': 'the body does not match its commitment', 'seq': 'another seq is here',
           'hash': 'the hash does not follow from the frame before', 'unfinished': 'the line does not end'}
 
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
-def mapped(path):
-    """The bytes of a file, read as they are needed; none where there is none."""
-    if not os.path.isfile(path) or os.path.getsize(path) == 0: return b''
-    with open(path, 'rb') as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
 def names_in(directory):
     return sorted(os.listdir(directory)) if os.path.isdir(directory) else []
 
-# --- Frames ---
+def mapped(path):
+    """The bytes of a file, read as they are needed; none where there is none."""
+    if not os.path.isfile(path) or os.path.getsize(path) == 0: return b''
+    with open(path, 'rb') as file: return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+# --- Frames: docs/format.md#frame, #body ---
 
 def bad(fault):
     return Frame(*[None] * 8, fault)
@@ -73,7 +71,7 @@ def refs_of(frame):
     if frame.redacted or frame.body[43:50] != b'"refs":': return []
     return json.JSONDecoder().raw_decode(frame.body.decode(), 50)[0]
 
-# --- Logs ---
+# --- Logs: docs/format.md#segments, #recovery ---
 
 class Log:
     """The segments of one log: which bytes of them count, and what is wrong with the frames there."""
@@ -84,7 +82,7 @@ class Log:
         after = None  # What the segment after this one says of it.
         for number in sorted(self.segments, reverse=True):
             data = self.segments[number]
-            opened = self.opening(number) if after is None or after.get('segment') == number else None
+            opened = self.opening(number, data) if after is None or after.get('segment') == number else None
             length = 0 if opened is None else after['length'] if after else len(data)
             if length < len(data): self.stray.insert(0, {'segment': number, 'offset': length, 'bytes': len(data) - length})
             if opened is None: continue
@@ -95,9 +93,8 @@ class Log:
     def problem(self, kind, seq, reason, **place):
         self.problems.append({'kind': kind, 'seq': seq, **place, 'reason': reason})
 
-    def opening(self, number):
+    def opening(self, number, data):
         """What a segment follows, by its first frame: {} nothing, None: that frame never became whole."""
-        data = self.segments[number]
         frame = read_frame(data, 0, max(data.find(b'\n'), 0), None)
         if number == 0 or frame.seq == 0: return {}
         if frame.type == 'writer/open' and not frame.redacted: return data_of(frame)['previous']
@@ -119,16 +116,16 @@ class Log:
             while at < end:
                 stop = data.find(b'\n', at, end)
                 frame = read_frame(data, at, stop, prev) if stop >= 0 else bad('unfinished')
-                if not frame.fault and frame.seq != seq: frame = bad('seq')
-                if not frame.fault:
+                fault = frame.fault or (frame.seq != seq and 'seq')
+                if not fault:
                     durable = max(durable, seq - frame.lag - 1)
                     pending.append((frame, at))
                     if frame.left == 0 and pending[0][0].seq <= durable: pending = self.settle(pending, durable, visit)
                     seq, prev, at = seq + 1, frame.hash, stop + 1
                     continue
-                if last and not (seq <= covered or self.was_durable(data, seq, at, end, frame.fault)): break  # Torn.
+                if last and not (seq <= covered or self.was_durable(data, seq, at, end, fault)): break  # Torn.
                 pending = self.settle(pending, ALL, visit)
-                self.problem('frame', seq, FAULTS[frame.fault], segment=number, byte=at)
+                self.problem('frame', seq, FAULTS[fault], segment=number, byte=at)
                 at, _, found = next_frame(data, at + 1, end) or (end, end, None)
                 if found: seq, prev = found.seq, None
             if last: pending = self.without_torn(pending, number, at, end, durable, has)
@@ -161,7 +158,14 @@ class Log:
             if found[2].seq > seq and found[2].seq - found[2].lag - 1 >= seq: return True
         return False
 
-# --- Objects ---
+    def hashes_at(self, seq):
+        for number, end, first_seq, _ in self.spans:
+            at = 0
+            while first_seq <= seq and (found := next_frame(self.segments[number], at, end)):
+                at = found[1]
+                if found[2].seq == seq: yield found[2].hash
+
+# --- Objects: docs/format.md#open-objects, #packs, #ropes ---
 
 def open_objects(path):
     """The objects of objects.open by name, up to the first record that is not whole."""
@@ -174,39 +178,43 @@ def open_objects(path):
         at = end
     return found
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
+        if data[at - 1] < 128: return value, at
+
 class Packs:
     """The packed objects of a store. Packs store no names: every block is unfolded once to learn what it holds."""
     def __init__(self, directory):
-        self.files = [mapped(os.path.join(directory, name)) for name in names_in(directory) if re.fullmatch(r'[0-9a-f]{64}\.pack', name)]
-        self.block_of, self.unread, self.unfold = {}, False, functools.lru_cache(64)(self.unfold)
-        for file, pack in enumerate(self.files):
+        names = [name for name in names_in(directory) if re.fullmatch(r'[0-9a-f]{64}\.pack', name)]
+        self.packs, self.block_of, self.unread = [mapped(os.path.join(directory, name)) for name in names], {}, False
+        for pack in self.packs:
             at = 8
             while at + 32 <= len(pack) and pack[at] == 0x42:
                 _, codec, _, key, _, _, table, _, stored, crc = struct.unpack_from('<BBHIIIIIII', pack, at)
-                block, end = (file, at), at + 32 + table + stored
-                if crc == zlib.crc32(pack[at + 32:end], zlib.crc32(pack[at:at + 28])):  # Else as if its objects were not there.
-                    if key or codec > 2 or (codec == 2 and not brotli): self.unread = True
-                    else: self.block_of.update((name, block) for name in self.unfold(block))
-                at = end
+                block, at = (pack, at), at + 32 + table + stored
+                if crc != zlib.crc32(pack[block[1] + 32:at], zlib.crc32(pack[block[1]:block[1] + 28])): continue  # Damaged.
+                if key or codec > 2 or (codec == 2 and not brotli): self.unread = True
+                else: self.block_of.update((name, block) for name in self.unfold(block))
 
     def get(self, name):
         """Its bytes, or None. Where a block could not be unfolded, it may be in there: 'not checked'."""
         block = self.block_of.get(name)
         return self.unfold(block)[name] if block else 'not checked' if self.unread else None
 
+    @functools.lru_cache(64)
     def unfold(self, block):
         """Objects of a block by name: what they hash to, once the hashes that were lifted out of them are put back."""
-        (file, at), sizes, found = block, [], {}
-        pack = self.files[file]
+        pack, at = block
         _, codec, _, _, count, refs, table, plain, stored, _ = struct.unpack_from('<BBHIIIIIII', pack, at)
-        pos, end = at + 32, at + 32 + table + stored
+        data, pos, sizes = pack[at + 32 + table:at + 32 + table + stored], at + 32, []
         for _ in range(count):
             size, pos = varint(pack, pos)
             sizes.append(size >> 2)
-        data = pack[pos:end]
         if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
         if codec == 2: data = brotli.decompress(data)
-        at, pos, start, number, names, lifted, ref_at = 0, 0, 0, 0, [], sum(sizes) - 32 * refs, ALL
+        found, names, at, pos, start, number, ref_at, lifted = {}, [], 0, 0, 0, 0, ALL, sum(sizes) - 32 * refs
         if refs: ref_at, lifted = varint(data, lifted)
         for size in sizes:  # `pos` counts in the objects as they were, `at` in what was kept of them.
             end, whole = start + size, b''
@@ -224,12 +232,6 @@ class Packs:
             found[names[-1]] = whole
         return found
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
-        if data[at - 1] < 128: return value, at
-
 def check_value(ref, get):
     """Whether the value of a ref is whole, missing, damaged or not checked. Its root is a blob where it has its name."""
     _, digest, root, size, _ = ref
@@ -243,17 +245,17 @@ def check_value(ref, get):
             if name and len(data) != size: return 'damaged'
             hashing.update(data)
             continue
-        at, entries = 1, []
+        at, entries, total = 1, [], 0
         while at < len(data):
             head, at = varint(data, at)
             length, end = head >> 2, at + (32 if head & 3 else head >> 2)
             entries.append((data[at:end].hex(), head & 3 == 2, length) if head & 3 else (None, False, data[at:end]))
-            at = end
-        if data[0] != 1 or sum(length if name else len(length) for name, _, length in entries) != size: return 'damaged'
+            at, total = end, total + length
+        if data[:1] != b'\1' or at != len(data) or total != size: return 'damaged'
         todo += reversed(entries)
     return 'whole' if hashing.hexdigest() == digest else 'damaged'
 
-# --- The store and its runs ---
+# --- The store and its runs: docs/format.md#store-layout, #store-log, #what-verify-proves ---
 
 class Store:
     def __init__(self, root):
@@ -268,14 +270,13 @@ class Store:
         for frame in frames:
             if frame.redacted or frame.type not in ('run/head', 'run/deleted'): continue
             data = data_of(frame)
-            before = self.heads.pop(data['id'], None)  # A higher head of the same run counts, whoever noted a lower one later.
+            before = self.heads.pop(data['id'], None)  # The highest head of a run counts, whoever noted a lower one later.
             higher = before and before['run'] == data['run'] and before['seq'] > data['seq']
             if frame.type == 'run/head': self.heads[data['id']] = before if higher else data
         self.ids = {head['run']: run_id for run_id, head in self.heads.items()}
-        self.places = {self.run_id(name): os.path.join(root, 'runs', name) for name in names_in(os.path.join(root, 'runs'))
-                       if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+|.{80}%~[0-9a-f]{64}', name)}
-        self.log_report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems,
-                           'incomplete': [log.torn] if log.torn else []}
+        names = [n for n in names_in(os.path.join(root, 'runs')) if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+|.{80}%~[0-9a-f]{64}', n)]
+        self.places = {self.run_id(name): os.path.join(root, 'runs', name) for name in names}
+        self.report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems, 'incomplete': [log.torn] if log.torn else []}
 
     def run_id(self, name):
         """The name of a directory spells the id; a very long one is in frame 0 only."""
@@ -293,16 +294,22 @@ class Run:
     def __init__(self, store, run_id, given):
         path = store.places.get(run_id, '')
         self.store, self.id, self.log, self.given, self.noted = store, run_id, Log(path, 'log'), given, store.heads.get(run_id)
-        self.own = open_objects(os.path.join(path, 'objects.open'))
-        self.hashes, self.head, self.extra, self.steps, self.turn, self.ended_unseen = {}, None, b'', {}, None, 0
-        self.recovered, self.redacted, self.authorised, self.answers = [], {}, set(), {}
+        self.own, self.answers, self.hashes, self.head, self.extra = open_objects(os.path.join(path, 'objects.open')), {}, {}, None, b''
+        self.steps, self.turn, self.ended_unseen, self.recovered, self.redacted, self.authorised = {}, None, 0, [], {}, set()
         self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.get(ref[2]) is not None, self.visit)
         self.incomplete = [] if self.head else ['the run has no whole event']
         self.check_redactions()
         self.check_heads()
         self.check_parent()
 
+    def get(self, name):
+        return self.own[name] if name in self.own else self.store.packs.get(name)
+
     def visit(self, frame):
+        try: self.take(frame)
+        except (ValueError, LookupError, TypeError): self.log.problem('frame', frame.seq, 'the hashes are right, but the body is none of this format')
+
+    def take(self, frame):
         self.head, self.hashes[frame.seq] = frame, frame.hash
         data = data_of(frame) if not frame.redacted and re.match('(turn|step)/|redaction$|log/recovered$', frame.type) else {}
         data = data if isinstance(data, dict) else {}
@@ -316,14 +323,11 @@ class Run:
         if frame.type == 'step/end' and self.steps.pop(data.get('id'), None) is None: self.ended_unseen += 1  # Redacted.
         for ref in refs_of(frame):
             answer = self.answers[ref[2]] = self.answers.get(ref[2]) or check_value(ref, self.get)
-            if answer in ('missing', 'damaged'): self.log.problem('object', frame.seq, f'object {ref[2]} is {answer}')
-
-    def get(self, name):
-        return self.own.get(name) or self.store.packs.get(name)
+            if answer in ('missing', 'damaged'): self.log.problem('object', frame.seq, f'object {ref[2]} or one below it is {answer}')
 
     def check_redactions(self):
         for seq, kind in self.redacted.items():
-            if kind in KEPT_WHOLE: self.log.problem('redaction', seq, f'the body of {kind} cannot be redacted')
+            if kind in ('redaction', 'writer/open', 'log/recovered'): self.log.problem('redaction', seq, f'the body of {kind} must stay')
             elif seq not in self.authorised: self.log.problem('redaction', seq, 'the body is gone, and no redaction event names it')
         for seq in sorted(self.authorised & set(self.hashes) - set(self.redacted)):
             self.incomplete.append(f'a redaction event names seq {seq}, whose body is still there')
@@ -339,13 +343,12 @@ class Run:
     def check_parent(self):
         link = json.loads(b'{' + self.extra[1:] + b'}').get('parent') if self.extra else None
         parent = link and self.store.ids.get(link['run'])
-        if parent:
-            found = frames_at(Log(self.store.places.get(parent, ''), 'log'), link['seq'])
-            if link['hash'] not in found: self.log.problem('parent', 0, f'{parent} has another frame at seq {link["seq"]}, where this run begins')
-        elif link and link['kind'] == 'fork': self.incomplete.append(f'its parent {link["run"]} is not in this store')
+        if parent and link['hash'] not in Log(self.store.places.get(parent, ''), 'log').hashes_at(link['seq']):
+            self.log.problem('parent', 0, f'{parent} has another frame at seq {link["seq"]}, where this run begins')
+        if link and not parent and link['kind'] == 'fork': self.incomplete.append(f'its parent {link["run"]} is not in this store')
 
     def report(self):
-        """What `daglog verify --json` says of a run, in the same words."""
+        """What `daglog verify --json` says of a run, under the same names."""
         log, head, answers, incomplete = self.log, self.head, list(self.answers.values()), self.incomplete[:]
         unread = answers.count('not checked')
         if unread: incomplete.append(f'objects not checked: {unread} (this Python cannot unfold their blocks)')
@@ -367,23 +370,14 @@ class Run:
                     place.update(offset=start + size, bytes=place['bytes'] - size)
         return [place for place in self.log.stray if place['bytes'] > 0]
 
-def frames_at(log, seq):
-    """Hashes of the well-formed frames with this seq."""
-    for number, end, first_seq, _ in log.spans:
-        at = 0
-        while first_seq <= seq and (found := next_frame(log.segments[number], at, end)):
-            at = found[1]
-            if found[2].seq == seq: yield found[2].hash
-
 def line_of(report, name):
     """One line for people."""
-    word = 'damaged' if not report['ok'] else 'incomplete' if report['incomplete'] else 'ok'
-    head = report.get('head')
+    word, head = 'damaged' if not report['ok'] else 'incomplete' if report['incomplete'] else 'ok', report.get('head')
     wrong = [f'{p["kind"]} at seq {p["seq"]}' + (f' (segment {p["segment"]}, byte {p["byte"]})' if 'byte' in p else '')
              + f': {p["reason"]}' for p in report['problems'][:20]]
     more = [f'{key}: {report[key]}' for key in ('redacted', 'stray') if report.get(key)]
-    return '  '.join([word, name, report.get('level', ''), f'{report["events"]} events',
-                      f'head {head["seq"]}:{head["hash"]}' if head else '', *wrong, *report['incomplete'], *more])
+    words = [word, name, report.get('level'), f'{report["events"]} events', head and f'head {head["seq"]}:{head["hash"]}']
+    return '  '.join(text for text in [*words, *wrong, *report['incomplete'], *more] if text)
 
 def main():
     parser = argparse.ArgumentParser(description='Verifies a daglog store.')
@@ -396,13 +390,13 @@ def main():
     if args.head and not (given and args.run): parser.error('--head takes SEQ:HASH, a hash of 64 digits, and needs --run')
     sys.setrecursionlimit(20_000)  # Values inside a body may be nested some thousand deep.
     store = Store(args.store)
-    ids = sorted({*store.places, *store.heads}) if args.run is None else [args.run]
-    if args.run and args.run not in {*store.places, *store.heads}: sys.exit(f'no run {args.run} in {args.store}')
-    runs = [Run(store, run_id, given and {'seq': int(given[1]), 'hash': given[2]}).report() for run_id in ids]
-    ok = all(report['ok'] for report in [store.log_report, *runs])
-    complete = not any(report['incomplete'] for report in [store.log_report, *runs])
-    if args.json: print(json.dumps({'schema': 'daglog.verify/1', 'ok': ok, 'complete': complete, 'storeLog': store.log_report, 'runs': runs}))
-    else: print(line_of(store.log_report, "(the store's log)"), *(line_of(report, report['run']) for report in runs), sep='\n')
+    ids = sorted({*store.places, *store.heads})
+    if args.run and args.run not in ids: sys.exit(f'no run {args.run} in {args.store}')
+    runs = [Run(store, run_id, given and {'seq': int(given[1]), 'hash': given[2]}).report() for run_id in ids if args.run in (None, run_id)]
+    ok = all(report['ok'] for report in [store.report, *runs])
+    complete = not any(report['incomplete'] for report in [store.report, *runs])
+    if args.json: print(json.dumps({'schema': 'daglog.verify/1', 'ok': ok, 'complete': complete, 'storeLog': store.report, 'runs': runs}))
+    else: print(line_of(store.report, "(the store's log)"), *(line_of(report, report['run']) for report in runs), sep='\n')
     sys.exit(3 if not ok else 0 if complete else 5)
 
 if __name__ == '__main__':

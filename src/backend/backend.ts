@@ -123,6 +123,24 @@ export interface Backend {
   hasObject(hash: Hash, run: string | undefined): Promise<boolean>
   /** Move the run's own objects into a shared pack. Only the holder of the run's writer may call it. */
   sealObjects(run: string): Promise<void>
+  /**
+   * Keep all writers of runs out, so that objects can be dropped; resolves to what lets them in again.
+   * @throws STORE_LOCKED naming who writes.
+   */
+  exclude(program: string): Promise<() => Promise<void>>
+  /**
+   * Drop packed objects that are not live. Only while writers are kept out.
+   * @throws PACK_INVALID where a pack cannot be read whole; then nothing was dropped.
+   */
+  sweepObjects(
+    isLive: (hash: Hash) => boolean,
+    options: { readonly dryRun: boolean },
+  ): Promise<{
+    readonly live: number
+    readonly dead: number
+    readonly deadBytes: number
+    readonly freedBytes: number
+  }>
   /** Bytes that objects take: the run's own, or all packs. */
   objectBytes(run: string | undefined): Promise<number>
   /** Every object there is, with its kind; for tools. */

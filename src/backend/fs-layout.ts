@@ -16,6 +16,9 @@ export interface PieceName {
   readonly form: 'jsonl' | 'z'
 }
 
+/** What a lock can be of: a log, or the whole store while it is collected. */
+export type LockName = LogName | 'gc'
+
 export class FsLayout {
   constructor(readonly root: string) {}
 
@@ -63,16 +66,17 @@ export class FsLayout {
   }
 
   /** Locks of a log are `<stem>.<segment>.lock`; `~` is in no run's name. */
-  lockStem(log: LogName): string {
-    return log === 'store' ? '~store' : nameOfRunId(log.run)
+  lockStem(log: LockName): string {
+    if (log === 'store' || log === 'gc') return `~${log}`
+    return nameOfRunId(log.run)
   }
 
-  lock(log: LogName, segment: number): string {
+  lock(log: LockName, segment: number): string {
     return join(this.locks(), `${this.lockStem(log)}.${segment}.lock`)
   }
 
   /** The segment number of a lock's file name, or undefined where it is not one of this log's. */
-  lockNumber(log: LogName, name: string): number | undefined {
+  lockNumber(log: LockName, name: string): number | undefined {
     const stem = `${this.lockStem(log)}.`
     if (!name.startsWith(stem) || !name.endsWith('.lock')) return undefined
     const digits = name.slice(stem.length, -'.lock'.length)

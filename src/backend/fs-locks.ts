@@ -9,9 +9,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { systemCode } from '../core/errors.js'
-import type { Holder, LogName } from './backend.js'
+import type { Holder } from './backend.js'
 import type { Disk } from './disk.js'
-import type { FsLayout } from './fs-layout.js'
+import type { FsLayout, LockName } from './fs-layout.js'
 import type { Liveness, ProcessIdentity, ProcessTable } from './process-identity.js'
 
 interface LockFile extends ProcessIdentity {
@@ -32,7 +32,7 @@ export class FsLocks {
   ) {}
 
   /** Numbers of the locks that a log has, unsorted. */
-  numbers(log: LogName): number[] {
+  numbers(log: LockName): number[] {
     return this.disk
       .list(this.layout.locks())
       .map((name) => this.layout.lockNumber(log, name))
@@ -40,7 +40,7 @@ export class FsLocks {
   }
 
   /** Take the lock of a segment; undefined where it is taken. The token releases it again. */
-  acquire(log: LogName, segment: number, program: string): string | undefined {
+  acquire(log: LockName, segment: number, program: string): string | undefined {
     const token = randomBytes(8).toString('hex')
     const file: LockFile = { ...this.processes.self(), program, token }
     const path = this.layout.lock(log, segment)
@@ -59,7 +59,7 @@ export class FsLocks {
   }
 
   /** Complete what `acquire` began: from now on a power loss leaves the lock, as a kill does. */
-  settle(log: LogName): void {
+  settle(log: LockName): void {
     if (mustSurvive(log)) this.disk.syncDir(this.layout.locks())
   }
 
@@ -75,27 +75,41 @@ export class FsLocks {
   }
 
   /** Who holds a segment's lock; undefined where it is free. */
-  inspect(log: LogName, segment: number): HeldLock | undefined {
-    const file = this.read(log, segment)
+  inspect(log: LockName, segment: number): HeldLock | undefined {
+    return this.inspectFile(this.layout.lock(log, segment))
+  }
+
+  private inspectFile(path: string): HeldLock | undefined {
+    const file = this.read(path)
     if (file === undefined) return undefined
     const holder = { pid: file.pid, host: file.host, program: file.program }
     return { holder, liveness: file === TORN ? 'dead' : this.processes.liveness(file) }
   }
 
+  /** A lock of any run whose holder is not known to be dead; undefined where there is none. */
+  heldByRuns(): HeldLock | undefined {
+    for (const name of this.disk.list(this.layout.locks())) {
+      if (name.startsWith('~')) continue
+      const held = this.inspectFile(join(this.layout.locks(), name))
+      if (held !== undefined && held.liveness !== 'dead') return held
+    }
+    return undefined
+  }
+
   /** Give a lock back. One that is no longer ours stays. */
-  release(log: LogName, segment: number, token: string): void {
-    if (this.read(log, segment)?.token === token) this.disk.remove(this.layout.lock(log, segment))
+  release(log: LockName, segment: number, token: string): void {
+    if (this.read(this.layout.lock(log, segment))?.token === token)
+      this.disk.remove(this.layout.lock(log, segment))
   }
 
   /** Remove the locks of segments that a higher one has made meaningless. */
-  removeBelow(log: LogName, segment: number): void {
+  removeBelow(log: LockName, segment: number): void {
     for (const number of this.numbers(log)) {
       if (number < segment) this.disk.remove(this.layout.lock(log, number))
     }
   }
 
-  private read(log: LogName, segment: number): LockFile | undefined {
-    const path = this.layout.lock(log, segment)
+  private read(path: string): LockFile | undefined {
     try {
       const file = this.disk.openFile(path, 'read')
       try {
@@ -116,7 +130,7 @@ export class FsLocks {
  * The lock of a dead holder is how others learn that it did not finish, and close its turn and steps.
  * In the store's own log nothing is ever left open.
  */
-function mustSurvive(log: LogName): boolean {
+function mustSurvive(log: LockName): boolean {
   return log !== 'store'
 }
 

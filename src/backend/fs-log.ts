@@ -54,6 +54,27 @@ export class FsLogs {
     throw locked(log, this.holder(log))
   }
 
+  /**
+   * Keep all writers of runs out; returns what lets them in again. A writer takes its lock and then looks
+   * for ours, we take ours and then look for theirs: one of us always sees the other.
+   * @throws STORE_LOCKED naming who writes.
+   */
+  exclude(program: string): () => void {
+    const before = this.locks.inspect('gc', 0)
+    if (before?.liveness === 'dead') this.disk.remove(this.layout.lock('gc', 0))
+    const token = this.locks.acquire('gc', 0, program)
+    if (token === undefined) throw collected(this.locks.inspect('gc', 0))
+    const release = (): void => this.locks.release('gc', 0, token)
+    try {
+      const held = this.locks.heldByRuns()
+      if (held !== undefined) throw collected(held)
+    } catch (error) {
+      release()
+      throw error
+    }
+    return release
+  }
+
   /** The writer before let go: go on in its segment. */
   private takeTurn(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
     const token = this.locks.acquire(log, segment, options.program)
@@ -110,12 +131,19 @@ export class FsLogs {
     }
   }
 
+  private checkNotExcluded(log: LogName): void {
+    if (log === 'store') return
+    const held = this.locks.inspect('gc', 0)
+    if (held !== undefined && held.liveness !== 'dead') throw locked(log, held)
+  }
+
   private writer(
     log: LogName,
     segment: number,
     token: string,
     opened: 'clean' | 'taken',
   ): LogWriter {
+    this.checkNotExcluded(log)
     this.syncAll(log)
     const tail = this.segments.openTail(log, segment)
     return new FsLogWriter(tail, segment, opened, {
@@ -284,6 +312,18 @@ function locked(log: LogName, held: HeldLock | undefined): DaglogError {
     program,
     alive: held.liveness === 'alive' ? true : undefined,
   })
+}
+
+function collected(held: HeldLock | undefined): DaglogError {
+  const who =
+    held === undefined
+      ? 'another process'
+      : `pid ${held.holder.pid} on ${held.holder.host} (${held.holder.program})`
+  return new DaglogError(
+    'STORE_LOCKED',
+    `the store is in use by ${who}; try: again when it is done`,
+    held === undefined ? {} : { pid: held.holder.pid, host: held.holder.host },
+  )
 }
 
 function successorOf(log: LogName, held: HeldLock | undefined): DaglogError {

@@ -4,9 +4,9 @@
  * @see docs/format.md#packs
  */
 import { join } from 'node:path'
-import { DaglogError } from '../core/errors.js'
+import { DaglogError, systemCode } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
-import { BLOCK_CACHE_BYTES_MAX } from '../core/limits.js'
+import { BLOCK_CACHE_BYTES_MAX, PACK_SMALL_BYTES_MAX, PACKS_SMALL_MAX } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
 import type { Codec } from '../value/pack.js'
 import { BlockCache } from '../value/pack-cache.js'
@@ -15,6 +15,9 @@ import { buildIndex } from '../value/pack-rebuild.js'
 import { writePack } from '../value/pack-writer.js'
 import type { Disk, DiskFile } from './disk.js'
 import type { FsLayout } from './fs-layout.js'
+
+/** Rounds of "a pack went while we looked". */
+const LIST_ATTEMPTS_MAX = 8
 
 const PACK_NAME = /^([0-9a-f]{64})\.pack$/
 
@@ -86,39 +89,52 @@ export class FsPacks {
   /** Open packs that are new, let go of those that are gone; true where anything is new. */
   private list(): boolean {
     this.listed = true
-    this.namesSynced = false
+    let found = false
+    for (let attempt = 1; attempt <= LIST_ATTEMPTS_MAX; attempt += 1) {
+      const names = this.names()
+      for (const [name, { file }] of this.readers) {
+        if (names.has(name)) continue
+        file.close()
+        this.readers.delete(name)
+      }
+      let gone = false
+      for (const name of names) {
+        if (this.readers.has(name)) continue
+        const opened = this.open(name)
+        found ||= opened === 'opened'
+        gone ||= opened === 'gone'
+      }
+      // A pack that went between listing and opening was merged into one that is there now.
+      if (!gone) break
+    }
+    return found
+  }
+
+  private names(): Set<Hash> {
     const names = new Set<Hash>()
     for (const file of this.disk.list(this.layout.packs())) {
       const match = PACK_NAME.exec(file)
       if (match !== null) names.add(match[1] as Hash)
     }
-    for (const [name, { file }] of this.readers) {
-      if (names.has(name)) continue
-      file.close()
-      this.readers.delete(name)
-    }
-    let found = false
-    for (const name of names) {
-      if (!this.readers.has(name)) found = this.open(name) || found
-    }
-    return found
+    return names
   }
 
-  private open(name: Hash): boolean {
+  private open(name: Hash): 'opened' | 'gone' | 'bad' {
     let file: DiskFile
     try {
       file = this.disk.openFile(this.path(name, 'pack'), 'read')
     } catch (error) {
+      if (systemCode(error) === 'ENOENT') return 'gone'
       this.onNotice(`pack ${name} cannot be opened`, error)
-      return false
+      return 'bad'
     }
     try {
       this.readers.set(name, { reader: this.openReader(name, file), file })
-      return true
+      return 'opened'
     } catch (error) {
       file.close()
       this.onNotice(`pack ${name} cannot be read`, error)
-      return false
+      return 'bad'
     }
   }
 
@@ -181,6 +197,72 @@ export class FsPacks {
     }
   }
 
+  /**
+   * Make one of many small packs. Whoever reads finds each object at every moment: the new pack is there
+   * before the old ones go. Two processes that merge at once leave some objects twice, which costs room
+   * until the next merge.
+   */
+  async mergeSmall(): Promise<void> {
+    this.list()
+    const small = [...this.readers.keys()]
+      .filter((name) => this.sizeOf(name) < PACK_SMALL_BYTES_MAX)
+      .sort()
+    if (small.length >= PACKS_SMALL_MAX) await this.replace(small, () => true)
+  }
+
+  /** One new pack with the live objects of some old ones, which then go. */
+  private async replace(names: readonly Hash[], isLive: (hash: Hash) => boolean): Promise<void> {
+    const readers = names.map((name) => (this.readers.get(name) as { reader: PackReader }).reader)
+    const added = await this.add(liveObjects(readers, isLive))
+    for (const name of names) if (name !== added) this.removePack(name)
+    this.disk.syncDir(this.layout.packs())
+  }
+
+  private removePack(name: Hash): void {
+    this.readers.get(name)?.file.close()
+    this.readers.delete(name)
+    // The pack goes first: an index without a pack is nothing, a pack without an index is one to be indexed.
+    this.disk.remove(this.path(name, 'pack'))
+    this.disk.remove(this.path(name, 'idx'))
+  }
+
+  /**
+   * Drop what nobody needs. Packs that are mostly dead are written anew without the dead.
+   * @throws PACK_INVALID where a pack cannot be read whole; then nothing was dropped.
+   */
+  async sweep(
+    isLive: (hash: Hash) => boolean,
+    { dryRun }: { readonly dryRun: boolean },
+  ): Promise<Swept> {
+    this.list()
+    const found = [...this.readers].map(([name, { reader }]) => ({
+      name,
+      ...weigh(reader, isLive),
+    }))
+    const worth = found.filter(
+      ({ deadBytes, bytes }) => deadBytes > 0 && deadBytes >= bytes * DEAD_SHARE_MIN,
+    )
+    const before = this.bytes()
+    if (!dryRun) {
+      const gone = worth.filter(({ live }) => live === 0).map(({ name }) => name)
+      for (const name of gone) this.removePack(name)
+      const rest = worth.filter(({ live }) => live > 0).map(({ name }) => name)
+      if (rest.length > 0) await this.replace(rest, isLive)
+      this.disk.syncDir(this.layout.packs())
+    }
+    return {
+      packs: found.length,
+      live: sum(found, ({ live }) => live),
+      dead: sum(found, ({ dead }) => dead),
+      deadBytes: sum(found, ({ deadBytes }) => deadBytes),
+      freedBytes: dryRun ? 0 : before - this.bytes(),
+    }
+  }
+
+  private sizeOf(name: Hash): number {
+    return this.disk.sizeOf(this.path(name, 'pack')) ?? 0
+  }
+
   private draft(): string {
     this.drafts += 1
     return join(this.layout.tmp(), `pack.${process.pid}.${performance.now()}.${this.drafts}`)
@@ -218,6 +300,48 @@ export class FsPacks {
     this.readers.clear()
     this.listed = false
   }
+}
+
+/** What a sweep found and did. Bytes of objects are as they are read; freed bytes are of files. */
+export interface Swept {
+  readonly packs: number
+  readonly live: number
+  readonly dead: number
+  readonly deadBytes: number
+  readonly freedBytes: number
+}
+
+/** A pack is written anew when at least this share of its bytes is dead. */
+const DEAD_SHARE_MIN = 0.2
+
+function* liveObjects(
+  readers: readonly PackReader[],
+  isLive: (hash: Hash) => boolean,
+): Generator<StoredObject> {
+  for (const reader of readers) {
+    for (const object of reader.objects()) if (isLive(object.hash)) yield object
+  }
+}
+
+function weigh(
+  reader: PackReader,
+  isLive: (hash: Hash) => boolean,
+): { live: number; dead: number; bytes: number; deadBytes: number } {
+  const weight = { live: 0, dead: 0, bytes: 0, deadBytes: 0 }
+  for (const { hash, bytes } of reader.objects()) {
+    weight.bytes += bytes.length
+    if (isLive(hash)) {
+      weight.live += 1
+    } else {
+      weight.dead += 1
+      weight.deadBytes += bytes.length
+    }
+  }
+  return weight
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
 }
 
 function appendAll(file: DiskFile, bytes: Uint8Array): void {

@@ -6,7 +6,7 @@
  */
 import { dirname, join } from 'node:path'
 import { DaglogError, systemCode } from '../core/errors.js'
-import { type Hash, sha256 } from '../core/hash.js'
+import type { Hash } from '../core/hash.js'
 import type { ObjectKind, StoredObject } from '../core/object.js'
 import type { Codec } from '../value/pack.js'
 import type {
@@ -20,12 +20,13 @@ import type {
   WriterOptions,
 } from './backend.js'
 import type { Disk } from './disk.js'
+import { createIfMissing, FsFiles } from './fs-files.js'
 import { FsLayout } from './fs-layout.js'
 import { FsLocks } from './fs-locks.js'
 import { FsLogs } from './fs-log.js'
 import { networkFileSystem } from './fs-medium.js'
 import { FsOpenObjects } from './fs-open-objects.js'
-import { FsPacks } from './fs-packs.js'
+import { FsPacks, type Swept } from './fs-packs.js'
 import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
 import { type ProcessTable, systemProcesses } from './process-identity.js'
@@ -54,6 +55,7 @@ class FsBackend implements Backend {
   private readonly disk: Disk
   private readonly layout: FsLayout
   private readonly locks: FsLocks
+  private readonly files: FsFiles
   private readonly logs: FsLogs
   private readonly segmentFiles: FsSegments
   private readonly packs: FsPacks
@@ -68,6 +70,7 @@ class FsBackend implements Backend {
     this.place = root
     this.disk = options.disk ?? nodeDisk()
     this.layout = new FsLayout(root)
+    this.files = new FsFiles(this.disk, this.layout)
     this.locks = new FsLocks(this.disk, this.layout, options.processes ?? systemProcesses())
     const onNotice = options.onNotice ?? (() => {})
     this.segmentFiles = new FsSegments(this.disk, this.layout, onNotice)
@@ -76,7 +79,7 @@ class FsBackend implements Backend {
   }
 
   async readManifest(): Promise<Uint8Array | undefined> {
-    return this.reading(() => this.readWhole(this.layout.manifest()))
+    return this.reading(() => this.files.read(this.layout.manifest()))
   }
 
   async createManifest(bytes: Uint8Array): Promise<boolean> {
@@ -93,11 +96,10 @@ class FsBackend implements Backend {
       this.checkMedium()
       if (disk.exists(layout.manifest())) return false
       this.syncAbove()
-      if (!disk.exists(layout.segment('store', 0)))
-        this.createIfMissing(() => this.logs.create('store'))
-      const draft = this.writeDraft(bytes)
+      if (!disk.exists(layout.segment('store', 0))) createIfMissing(() => this.logs.create('store'))
+      const draft = this.files.draft(bytes)
       // The manifest comes last and at once: a store without it is none.
-      const created = this.createIfMissing(() => disk.link(draft, layout.manifest()))
+      const created = createIfMissing(() => disk.link(draft, layout.manifest()))
       disk.remove(draft)
       disk.syncDir(layout.root)
       return created
@@ -116,33 +118,6 @@ class FsBackend implements Backend {
     }
   }
 
-  private createIfMissing(create: () => void): boolean {
-    try {
-      create()
-      return true
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    }
-  }
-
-  /** A path in `tmp/` that nobody else uses. */
-  private draft(stem: string): string {
-    return join(this.layout.tmp(), `${stem}.${process.pid}.${performance.now()}.${Math.random()}`)
-  }
-
-  private writeDraft(bytes: Uint8Array): string {
-    const path = this.draft('draft')
-    const file = this.disk.openFile(path, 'create')
-    try {
-      for (let at = 0; at < bytes.length; ) at += file.append(bytes.subarray(at))
-      file.syncNow()
-    } finally {
-      file.close()
-    }
-    return path
-  }
-
   async listRuns(): Promise<readonly RunPlace[]> {
     return this.reading(() =>
       this.disk.list(this.layout.runs()).map((name) => ({ id: runIdOfName(name), place: name })),
@@ -156,7 +131,7 @@ class FsBackend implements Backend {
       this.disk.makeDir(dir)
       // A log at rest has no text at its beginning any more.
       if (this.segmentFiles.numbers({ run: id }).length > 0) return false
-      const created = this.createIfMissing(() => this.logs.create({ run: id }))
+      const created = createIfMissing(() => this.logs.create({ run: id }))
       if (created) this.disk.syncDir(this.layout.runs())
       return created
     })
@@ -173,7 +148,7 @@ class FsBackend implements Backend {
       const { disk, layout } = this
       if (disk.exists(layout.run(id))) {
         // It goes as a whole: half a run would look like a damaged one.
-        disk.rename(layout.run(id), this.draft('removed'))
+        disk.rename(layout.run(id), this.files.draftPath('removed'))
         disk.syncDir(layout.tmp())
         disk.syncDir(layout.runs())
       }
@@ -218,20 +193,7 @@ class FsBackend implements Backend {
   }
 
   async keepTorn(log: LogName, name: string, bytes: Uint8Array): Promise<void> {
-    this.writing(() => this.saveTorn(log, name, bytes))
-  }
-
-  /** Evidence is never overwritten: the same bytes are there already, or they get a name of their own. */
-  private saveTorn(log: LogName, name: string, bytes: Uint8Array): void {
-    const path = this.layout.torn(log, name)
-    this.disk.makeDir(dirname(path))
-    const draft = this.writeDraft(bytes)
-    if (!this.createIfMissing(() => this.disk.link(draft, path))) {
-      this.createIfMissing(() => this.disk.link(draft, `${path}.${sha256(bytes).slice(0, 16)}`))
-    }
-    this.disk.remove(draft)
-    this.disk.syncDir(dirname(path))
-    this.disk.syncDir(this.layout.logDir(log))
+    this.writing(() => this.files.saveTorn(log, name, bytes))
   }
 
   private objectsOf(run: string): FsOpenObjects {
@@ -254,7 +216,7 @@ class FsBackend implements Backend {
       if (direct) await this.packs.add(objects.filter(isNew))
       else {
         const keepTorn = (atByte: number, bytes: Buffer): void =>
-          this.saveTorn({ run }, `objects.${atByte}`, bytes)
+          this.files.saveTorn({ run }, `objects.${atByte}`, bytes)
         await open.exclusive(() => open.put(objects.filter(isNew), keepTorn))
       }
     } catch (cause) {
@@ -282,10 +244,35 @@ class FsBackend implements Backend {
         // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
         await this.packs.add(open.objects())
         open.remove()
+        await this.packs.mergeSmall()
       })
     } catch (cause) {
       throw this.failed('WRITE_FAILED', cause)
     }
+  }
+
+  async sweepObjects(
+    isLive: (hash: Hash) => boolean,
+    options: { readonly dryRun: boolean },
+  ): Promise<Swept> {
+    try {
+      const swept = await this.packs.sweep(isLive, options)
+      // Only run writers leave such drafts, and there is none now.
+      for (const name of this.disk.list(this.layout.tmp())) {
+        if (!options.dryRun && DEAD_DRAFT.test(name))
+          this.disk.removeTree(join(this.layout.tmp(), name))
+      }
+      return swept
+    } catch (cause) {
+      throw this.failed('WRITE_FAILED', cause)
+    }
+  }
+
+  async exclude(program: string): Promise<() => Promise<void>> {
+    return this.writing(() => {
+      const release = this.logs.exclude(program)
+      return async () => this.writing(release)
+    })
   }
 
   async objectBytes(run: string | undefined): Promise<number> {
@@ -306,42 +293,16 @@ class FsBackend implements Backend {
   }
 
   async readCache(key: string): Promise<Uint8Array | undefined> {
-    return this.readWhole(this.cachePath(key))
+    return this.files.readCache(key)
   }
 
   async writeCache(key: string, bytes: Uint8Array): Promise<void> {
-    const path = this.cachePath(key)
-    this.disk.makeDir(dirname(path))
-    const draft = this.writeDraft(bytes)
-    this.disk.rename(draft, path)
-  }
-
-  /** Keys hold run ids, so they are hashed: any id, any length. */
-  private cachePath(key: string): string {
-    const name = sha256(Buffer.from(key))
-    return join(this.layout.cache(), name.slice(0, 2), name.slice(2, 34))
+    this.files.writeCache(key, bytes)
   }
 
   async close(): Promise<void> {
     for (const objects of this.openObjects.values()) objects.close()
     this.packs.close()
-  }
-
-  private readWhole(path: string): Buffer | undefined {
-    if (!this.disk.exists(path)) return undefined
-    const file = this.disk.openFile(path, 'read')
-    try {
-      const bytes = Buffer.alloc(file.size())
-      let filled = 0
-      while (filled < bytes.length) {
-        const count = file.read(bytes.subarray(filled), filled)
-        if (count === 0) break
-        filled += count
-      }
-      return bytes.subarray(0, filled)
-    } finally {
-      file.close()
-    }
   }
 
   private checkMedium(): void {
@@ -389,6 +350,8 @@ class FsBackend implements Backend {
 }
 
 const CLOSED_TO_US: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EINVAL'])
+
+const DEAD_DRAFT = /^(?:pack|cold|removed)\./
 
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on the disk, then open the run again',

@@ -158,6 +158,29 @@ class MemoryBackend implements Backend {
     // One map serves all runs already.
   }
 
+  async exclude(): Promise<() => Promise<void>> {
+    for (const [id, log] of this.runs) {
+      if (log.writer !== undefined)
+        throw new DaglogError('STORE_LOCKED', `run ${id} is open in this process; try: close it`)
+    }
+    return async () => {}
+  }
+
+  async sweepObjects(
+    isLive: (hash: Hash) => boolean,
+    { dryRun }: { readonly dryRun: boolean },
+  ): Promise<{ live: number; dead: number; deadBytes: number; freedBytes: number }> {
+    const dead = [...this.objects.values()].filter(({ hash }) => !isLive(hash))
+    const deadBytes = dead.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    if (!dryRun) for (const { hash } of dead) this.objects.delete(hash)
+    return {
+      live: this.objects.size - (dryRun ? dead.length : 0),
+      dead: dead.length,
+      deadBytes,
+      freedBytes: dryRun ? 0 : deadBytes,
+    }
+  }
+
   async objectBytes(): Promise<number> {
     let bytes = 0
     for (const object of this.objects.values()) bytes += object.bytes.length

@@ -37,7 +37,7 @@ function unread(run: string, error: DaglogError): RunReport {
     bytes: 0,
     head: undefined,
     coveredSeq: -1,
-    problems: [{ kind: 'frame', seq: 0, reason: error.message }],
+    problems: [{ kind: 'medium', seq: 0, reason: error.message }],
     problemsMore: 0,
     incomplete: [],
     redacted: [],

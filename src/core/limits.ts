@@ -56,3 +56,9 @@ export const COLD_ENDED_BYTES_MIN = 64 * 1024
 
 /** The closed part of an open run's log is laid to rest once it is this long, in bytes. */
 export const COLD_OPEN_BYTES_MIN = 64 * 1024 * 1024
+
+/** A pack below this many bytes is small, and is merged with others. */
+export const PACK_SMALL_BYTES_MAX = 8 * 1024 * 1024
+
+/** Small packs are merged once there are this many of them. */
+export const PACKS_SMALL_MAX = 16

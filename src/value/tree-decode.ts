@@ -136,7 +136,7 @@ class Decoder {
       return this.#known(map, length, true)
     }
     if (expect.role === 'list') {
-      const body = this.#part(tag, expect.level, false)
+      const body = this.#part(tag, expect.level, expect.closed)
       if (bodySize(body) !== expect.size) reader.fail('it does not have the elements referred to')
       return this.#known(body, length, true)
     }
@@ -305,7 +305,7 @@ class Decoder {
     for (let i = 0; i < count; i++) {
       if (isCut) reader.fail('a list is not cut where it should be')
       const fromByte = reader.at
-      children.push(this.#listChild(ownLevel - 1, closed || i < count - 1))
+      children.push(this.#listChild(ownLevel - 1, closed))
       isCut = cutter.take(reader.bytes, fromByte, reader.at)
     }
     if (closed && !isCut) reader.fail('a list is cut where it should not be')

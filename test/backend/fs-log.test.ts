@@ -427,7 +427,7 @@ describe('a log after a power loss', () => {
     await commit(writer, `<0:${counted}>`)
     for (const disk of store.disk.crashStates()) {
       const after = logsOf({ disk, root: store.root }, world.start({ boot: 'boot-2' }))
-      expect(after.segments(LOG)[0]?.bytes).toBeGreaterThanOrEqual(counted as number)
+      expect((await after.segments(LOG))[0]?.bytes).toBeGreaterThanOrEqual(counted as number)
     }
   })
 })

@@ -146,10 +146,12 @@ export interface Exploration {
  * Run the processes in every order of their calls. States that were met before, on disk and in each process,
  * are not gone into again.
  * @param start - A fresh disk with its processes, the same each time.
+ * @param begun - Order of the calls that are made before anything is tried.
  * @param check - Called when all processes are done, with the order that led there.
  */
 export async function explore<R>(
   start: () => { disk: SimulatedDisk; processes: SteppedProcess<R>[] },
+  begun: readonly number[],
   check: (end: {
     disk: SimulatedDisk
     outcomes: Outcome<R>[]
@@ -157,7 +159,7 @@ export async function explore<R>(
   }) => void | Promise<void>,
 ): Promise<Exploration> {
   const seen = new Set<string>()
-  const waiting: number[][] = [[]]
+  const waiting: number[][] = [[...begun]]
   let ends = 0
   for (let order = waiting.pop(); order !== undefined; order = waiting.pop()) {
     const { disk, processes } = start()

@@ -50,6 +50,7 @@ export function writerProgram(options: {
   readonly table: ProcessTable
   readonly force?: boolean
   readonly commits?: number
+  readonly onOpened?: () => void
   readonly onAcknowledged?: (written: Written) => void
 }): Program<WriterReport> {
   const { name, table, force = false, commits = 1 } = options
@@ -58,6 +59,7 @@ export function writerProgram(options: {
     const acknowledged: Written[] = []
     try {
       const writer = await logs.openWriter(LOG, { program: name, force })
+      options.onOpened?.()
       const { segment, opened } = writer
       const seen = await logs.segments(LOG)
       let fenced = false

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { it } from 'vitest'
 import { killThenLosePower, losePower, type Scenario, type Stage } from './power-loss.js'
 
@@ -8,6 +9,18 @@ async function withRun({ machine, ledger }: Stage, id = 'r') {
   await ledger.append(run, [['note', { first: true }]])
   await run.close()
   await store.close()
+}
+
+async function bundleOf() {
+  const { openStore, memory } = await import('../../src/index.js')
+  const store = await openStore(memory())
+  const run = await store.run('r')
+  for (let n = 0; n < 3; n += 1) await run.append('note', { n, text: LARGE + n })
+  await run.appendAll([{ type: 'note', data: 1 }, { type: 'note', data: 2 }])
+  await run.close()
+  const parts = []
+  for await (const part of await store.exportBundle('r')) parts.push(part)
+  return Buffer.concat(parts)
 }
 
 const scenarios: Record<string, Scenario> = {
@@ -141,6 +154,67 @@ const scenarios: Record<string, Scenario> = {
       await ledger.append(run, [['note', { text: `${LARGE}1` }]], { durable: false })
       await ledger.append(run, [['turn/end', { turn: 1, reason: 'completed' }]], { durable: false })
       await ledger.append(run, [['note']], { durable: false })
+      await store.close()
+    },
+  },
+  direct: {
+    before: withRun,
+    async play({ machine, ledger }) {
+      const { store } = await machine.start()
+      const run = await store.openRun('r')
+      const big = randomBytes(1024 * 1024).toString('latin1').slice(0, 900_000)
+      await Promise.all([ledger.append(run, [['note', { text: big }]]), ledger.append(run, [['note', { text: `${big}and more` }]])])
+      const other = await store.run('s')
+      await ledger.append(other, [['note', { text: big }]])
+      await store.close()
+    },
+  },
+  import: {
+    async before(stage) {
+      await withRun(stage, 's')
+    },
+    async play({ machine, ledger }) {
+      const { store } = await machine.start()
+      const bundle = await bundleOf()
+      await store.importBundle({ name: 'bundle', bytes: bundle.length, read: async (from, length) => bundle.subarray(from, from + length) })
+      await store.close()
+    },
+  },
+  cold: {
+    async before({ machine, ledger }) {
+      const { store } = await machine.start()
+      const run = await store.run('r')
+      for (let n = 0; n < 30; n += 1) await ledger.append(run, [['note', { text: 'x'.repeat(3000) }]])
+      await run.close()
+      await store.close()
+    },
+    async play({ machine, ledger }) {
+      const { store } = await machine.start()
+      const run = await store.openRun('r')
+      await ledger.append(run, [['note', { last: true }]])
+      await run.end()
+      const again = await store.openRun('r')
+      await ledger.append(again, [['note', { again: true }]])
+      await store.close()
+    },
+  },
+  heads: {
+    async before({ machine, ledger }) {
+      const { store } = await machine.start()
+      const run = await store.run('r')
+      for (let turn = 1; turn < 34; turn += 1) {
+        await ledger.append(run, [['turn/start', { turn }], ['turn/end', { turn, reason: 'completed' }]])
+      }
+      await run.close()
+      await store.close()
+    },
+    async play({ machine, ledger }) {
+      const { store } = await machine.start()
+      const run = await store.openRun('r')
+      for (let turn = 34; turn < 70; turn += 1) {
+        await ledger.append(run, [['turn/start', { turn }], ['turn/end', { turn, reason: 'completed' }]])
+        await run.release()
+      }
       await store.close()
     },
   },

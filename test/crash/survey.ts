@@ -106,7 +106,9 @@ async function look(store: Store, when: string, complaints: string[]): Promise<L
       complaints.push(`${when}: run ${run} seq ${problem.seq}: ${problem.kind}: ${problem.reason}`)
     if (when === 'before') continue
     for (const text of incomplete) complaints.push(`${when}: run ${run} is incomplete: ${text}`)
-    if (stray.length > 0) complaints.push(`${when}: run ${run} has stray bytes`)
+    // A takeover that died before its first frame was whole leaves a segment that begins nowhere.
+    for (const { segment, offset } of stray)
+      if (offset > 0) complaints.push(`${when}: run ${run} has stray bytes in segment ${segment}`)
   }
   for (const problem of report.storeLog.problems)
     complaints.push(`${when}: the store's log, seq ${problem.seq}: ${problem.reason}`)

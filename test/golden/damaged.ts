@@ -386,6 +386,35 @@ const lateHead: Golden = {
   },
 }
 
+const malformedBody: Golden = {
+  name: 'v1-malformed-body',
+  about: 'All hashes are right, but two bodies are not of this format: a writer that is not ours.',
+  exit: 3,
+  runs: [
+    {
+      run: 'run',
+      events: 4,
+      coveredSeq: -1,
+      problems: [
+        ['frame', 1],
+        ['frame', 2],
+      ],
+    },
+  ],
+  async build(shop) {
+    const store = await shop.store()
+    const run = await store.run('run')
+    await run.append('turn/start', { turn: 1 })
+    await note(run, 'with refs')
+    await note(run, 'all right')
+    await run.close()
+    shop.keep()
+    rewrite(shop.log('run'), 1, (body) => body.replace(/"data":.*/, '"daten":{"turn":1}}'))
+    rewrite(shop.log('run'), 2, (body) => body.replace('"data"', '"refs":[["/a"]],"data"'))
+    writeFileSync(shop.file('store.000000.jsonl'), '')
+  },
+}
+
 export const damaged: readonly Golden[] = [
   cutTail,
   flipped,
@@ -406,4 +435,5 @@ export const damaged: readonly Golden[] = [
   segmentStart,
   segmentStartOpen,
   lateHead,
+  malformedBody,
 ]

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeData } from '../../src/core/body.js'
 import type { Run } from '../../src/store/run.js'
-import { cut, linesOf, redact } from './tamper.js'
+import { cut, linesOf, redact, rewrite } from './tamper.js'
 import type { Golden, Workshop } from './workshop.js'
 
 /** An event of which only the redaction is of interest. */
@@ -406,6 +406,28 @@ const noStoreLog: Golden = {
   },
 }
 
+const oddData: Golden = {
+  name: 'v1-odd-data',
+  about: 'Events of known types with data of a shape that nobody expects; users may append that.',
+  exit: 0,
+  runs: [{ run: 'odd', events: 6, level: 'self-consistent', coveredSeq: -1 }],
+  async build(shop) {
+    const store = await shop.store()
+    const run = await store.run('odd')
+    await run.append('turn/start', { turn: 1 })
+    await run.append('assistant/message', { content: [{ type: 'tool_use', id: 'c1' }] })
+    await run.append('tool/result', { id: 'c1', content: '' })
+    await run.append('turn/end', { turn: 1, reason: 'completed' })
+    await run.append('run-meta', { name: 'odd' })
+    await run.close()
+    shop.keep()
+    const odd = ['null', '{"content":[null,7]}', '[]', '"text"', '7']
+    for (const [n, data] of odd.entries())
+      rewrite(shop.log('odd'), n + 1, (body) => body.replace(/"data":.*/, `"data":${data}}`))
+    writeFileSync(shop.file('store.000000.jsonl'), '')
+  },
+}
+
 export const whole: readonly Golden[] = [
   tiny,
   good,
@@ -424,4 +446,5 @@ export const whole: readonly Golden[] = [
   storeLogTorn,
   noStoreLog,
   longId,
+  oddData,
 ]
