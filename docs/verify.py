@@ -71,7 +71,28 @@ def refs_of(frame):
     if frame.redacted or frame.body[43:50] != b'"refs":': return []
     return json.JSONDecoder().raw_decode(frame.body.decode(), 50)[0]
 
-# --- Logs: docs/format.md#segments, #recovery ---
+# --- Logs: docs/format.md#segments, #cold-segments, #recovery ---
+
+def at_rest(path, fault):
+    """The lines of a part of a segment that was laid to rest. A block that is not as it was written reads as zeros."""
+    data, at, blocks, after = mapped(path), 8, [], (0, GENESIS)
+    count = struct.unpack_from('<I', data, len(data) - 16)[0] if len(data) >= 64 else 0
+    footer = len(data) - 56 - 8 * count
+    if data[:8] == b'dagcold\1' and data[-8:] == b'dagcoldE' and footer >= 8 and zlib.crc32(data[footer:-12]) == struct.unpack('<I', data[-12:-8])[0]:
+        rows = [struct.unpack_from('<II', data, footer + 8 * n) for n in range(count)]
+        after = struct.unpack_from('<Q', data, footer + 8 * count)[0], data[footer + 8 * count + 8:footer + 8 * count + 40].hex()
+    else:
+        fault(f'{os.path.basename(path)}: its footer is damaged')
+        rows = iter(lambda: (struct.unpack_from('<I', data, at + 4)[0], 64 + sum(struct.unpack_from('<II', data, at + 12))), None)
+    for original, size in rows:
+        lines, place, end = unpacked(data[at:at + size])
+        if lines is None and footer < 8: break
+        blocks.append([original, lines, place, end])
+        at += size
+    for block, follows in zip(blocks, [*blocks[1:], [0, b'', after, None]]):  # What is computed fits itself; its neighbours must fit too.
+        if block[1] is None or len(block[1]) != block[0] or block[3] != follows[2]: block[1] = bytes(block[0])
+    return b''.join(block[1] for block in blocks)
+
 
 class Log:
     """The segments of one log: which bytes of them count, and what is wrong with the frames there."""

@@ -147,7 +147,8 @@ class MemoryBackend implements Backend {
   }
 
   async getObject(hash: Hash): Promise<Uint8Array | undefined> {
-    return this.objects.get(hash)?.bytes
+    const object = this.objects.get(hash)
+    return object && Buffer.from(object.bytes)
   }
 
   async hasObject(hash: Hash): Promise<boolean> {
@@ -193,7 +194,8 @@ class MemoryBackend implements Backend {
   }
 
   async readCache(key: string): Promise<Uint8Array | undefined> {
-    return this.cache.get(key)
+    const bytes = this.cache.get(key)
+    return bytes && Buffer.from(bytes)
   }
 
   async writeCache(key: string, bytes: Uint8Array): Promise<void> {

@@ -15,7 +15,6 @@ export const ERROR_KINDS = {
   // input: change what was asked for.
   USAGE: 'input',
   STORE_NOT_FOUND: 'input',
-  STORE_EXISTS: 'input',
   RUN_NOT_FOUND: 'input',
   RUN_AMBIGUOUS: 'input',
   RUN_EXISTS: 'input',
@@ -40,7 +39,6 @@ export const ERROR_KINDS = {
   OBJECT_MISSING: 'damage',
   OBJECT_CORRUPT: 'damage',
   PACK_INVALID: 'damage',
-  RUN_SWAPPED: 'damage',
   STORE_INVALID: 'damage',
   // environment: the disk, the file system or its permissions said no.
   WRITE_FAILED: 'environment',

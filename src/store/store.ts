@@ -12,6 +12,7 @@ import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
 import { deleteRun } from './delete-run.js'
+import { diffRuns, type RunDiff } from './diff.js'
 import { HeadLog } from './head-log.js'
 import { encodeManifest, type Manifest, newManifest, readManifest } from './manifest.js'
 import { type Notice, Notices, warnOnNotice } from './notices.js'
@@ -308,6 +309,19 @@ export class Store {
       for (const { id, place } of await this.context.backend.listRuns()) ids.push(id ?? place)
     else for (const reference of asked) ids.push(await this.resolve(reference))
     return verifyStore(this.context, ids.sort(), options)
+  }
+
+  /** How two runs differ, aligned by what their steps are. See `RunDiff`. */
+  async diff(
+    left: string,
+    right: string,
+    options: { readonly limit?: number } = {},
+  ): Promise<RunDiff> {
+    return diffRuns({
+      left: await this.inspectRun(left),
+      right: await this.inspectRun(right),
+      ...options,
+    })
   }
 
   /** A new run with everything that can be read of a damaged one, linked to it. */

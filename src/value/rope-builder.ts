@@ -51,7 +51,7 @@ const CLOSE_PER_WEIGHT = 2 ** 32 / GROUP_WEIGHT_MEAN
 const CLOSE_PER_GROUP = 2 ** 32 / FAN_OUT_MEAN
 
 /** A member is hashed with bytes before it up to this many. */
-const HASHED_BYTES_MIN = 64
+const HASHED_BYTES_MIN = 32
 
 const FNV_PRIME = 0x01000193
 

@@ -305,7 +305,7 @@ class Decoder {
     for (let i = 0; i < count; i++) {
       if (isCut) reader.fail('a list is not cut where it should be')
       const fromByte = reader.at
-      children.push(this.#listChild(ownLevel - 1, closed))
+      children.push(this.#listChild(ownLevel - 1, closed || i < count - 1))
       isCut = cutter.take(reader.bytes, fromByte, reader.at)
     }
     if (closed && !isCut) reader.fail('a list is cut where it should not be')

@@ -105,7 +105,7 @@ class LevelCut {
     const { items, whole } = finisher
     const open = this.#open
     const node = level === 0 ? new LeafNode(open as Slot[]) : innerOf(open as ListChild[], level)
-    node.closed = atCut && (level === 0 || isClosed(open[open.length - 1] as ListChild))
+    node.closed = atCut
     whole.at = 0
     writeListHead(whole, level, open.length)
     whole.raw(items.view())

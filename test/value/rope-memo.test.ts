@@ -27,7 +27,7 @@ describe('a memo', () => {
           body = random() < 0.2 ? sample(seed) : damaged(body, random)
         }
       }),
-      { numRuns: process.env.DAGLOG_LONG === undefined ? 30 : 3000 },
+      { numRuns: process.env.DAGLOG_LONG === undefined ? 30 : 500 },
     )
   })
 
