@@ -74,25 +74,35 @@ def refs_of(frame):
 # --- Logs: docs/format.md#segments, #cold-segments, #recovery ---
 
 def at_rest(path, fault):
-    """The lines of a part of a segment that was laid to rest. A block that is not as it was written reads as zeros."""
-    data, at, blocks, after = mapped(path), 8, [], (0, GENESIS)
-    count = struct.unpack_from('<I', data, len(data) - 16)[0] if len(data) >= 64 else 0
-    footer = len(data) - 56 - 8 * count
-    if data[:8] == b'dagcold\1' and data[-8:] == b'dagcoldE' and footer >= 8 and zlib.crc32(data[footer:-12]) == struct.unpack('<I', data[-12:-8])[0]:
-        rows = [struct.unpack_from('<II', data, footer + 8 * n) for n in range(count)]
-        after = struct.unpack_from('<Q', data, footer + 8 * count)[0], data[footer + 8 * count + 8:footer + 8 * count + 40].hex()
-    else:
-        fault(f'{os.path.basename(path)}: its footer is damaged')
-        rows = iter(lambda: (struct.unpack_from('<I', data, at + 4)[0], 64 + sum(struct.unpack_from('<II', data, at + 12))), None)
-    for original, size in rows:
-        lines, place, end = unpacked(data[at:at + size])
-        if lines is None and footer < 8: break
-        blocks.append([original, lines, place, end])
+    """The lines of a piece that was laid to rest. A block that is not as it was written reads as zeros."""
+    data, at, blocks = mapped(path), 8, []
+    table = len(data) - 56 - 8 * int.from_bytes(data[-16:-12], 'little')  # Where the footer begins.
+    whole = (data[:8], data[-8:]) == (b'dagcold\1', b'dagcoldE') and table >= 8
+    whole = whole and zlib.crc32(data[table:-12]) == int.from_bytes(data[-12:-8], 'little')
+    if not whole: fault(f'{os.path.basename(path)}: its footer is damaged')
+    while at + 64 <= (table if whole else len(data)):
+        original, size = int.from_bytes(data[at + 4:at + 8], 'little'), 64 + sum(struct.unpack_from('<II', data, at + 12))
+        if whole: original, size = struct.unpack_from('<II', data, table + 8 * len(blocks))
+        start = int.from_bytes(data[at + 24:at + 32], 'little'), data[at + 32:at + 64].hex()
+        try: lines, end = unpacked(data[at:at + size], *start)
+        except (ValueError, IndexError, struct.error, zlib.error): lines, end = None, None
+        if lines is None and not whole: break
+        blocks.append((original, start, lines or b'', end))
         at += size
-    for block, follows in zip(blocks, [*blocks[1:], [0, b'', after, None]]):  # What is computed fits itself; its neighbours must fit too.
-        if block[1] is None or len(block[1]) != block[0] or block[3] != follows[2]: block[1] = bytes(block[0])
-    return b''.join(block[1] for block in blocks)
+    ends = [start for _, start, _, _ in blocks[1:]]  # What is computed fits itself in any case; its neighbour must fit too.
+    if whole: ends.append((int.from_bytes(data[-56:-48], 'little'), data[-48:-16].hex()))
+    elif blocks: ends.append(blocks[-1][3])
+    return b''.join(lines if len(lines) == size and end == follows else bytes(size) for (size, _, lines, end), follows in zip(blocks, ends))
 
+def unpacked(block, seq, prev):
+    """The lines of a block, and (seq, hash) where the next one begins: salts apart, what can be computed left out."""
+    mark, codec, zero, _, plain, salts, stored, crc = struct.unpack_from('<BBHIIIII', block)
+    if (mark, zero, crc, len(block)) != (0x42, 0, zlib.crc32(block[24:], zlib.crc32(block[:20])), 64 + salts + stored): raise ValueError
+    salts, rest = io.BytesIO(block[64:64 + salts]), block[64 + salts:]
+    if codec == 1: rest = zlib.decompressobj(-15).decompress(rest, plain + 1)
+    rest, types, lines, time = io.BytesIO(rest), [], [], 0
+    number = lambda: varint(rest.getbuffer(), rest.tell(), rest.seek)
+    return b''.join(lines), (seq, prev)
 
 class Log:
     """The segments of one log: which bytes of them count, and what is wrong with the frames there."""

@@ -37,7 +37,7 @@ export function settled(body: ListBody, finisher: NodeFinisher): ListBody {
   for (let level = 0; ; level++) {
     pieces = new LevelCut(level, pieces, finisher).run()
     const [only, more] = pieces
-    if (more === undefined) return unwrapped(openBody(only!))
+    if (more === undefined) return openBody(only!)
   }
 }
 
@@ -105,7 +105,7 @@ class LevelCut {
     const { items, whole } = finisher
     const open = this.#open
     const node = level === 0 ? new LeafNode(open as Slot[]) : innerOf(open as ListChild[], level)
-    node.closed = atCut
+    node.closed = atCut && (level === 0 || isClosed(open[open.length - 1] as ListChild))
     whole.at = 0
     writeListHead(whole, level, open.length)
     whole.raw(items.view())
