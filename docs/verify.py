@@ -7,7 +7,7 @@ Reads only. Prints a line for the store's own log and one for each run: ok, dama
 reached; its events; its head; what is wrong or missing. Exit codes: 0 ok, 3 damaged, 5 incomplete or not all checked,
 1 no store, a newer one or no such run, 2 wrong usage.
 """
-import argparse, collections, functools, hashlib, json, mmap, os, re, struct, sys, zlib
+import argparse, collections, functools, hashlib, json, mmap, os, re, struct, sys, tempfile, zlib
 try:
     import brotli
 except ImportError:
@@ -33,7 +33,31 @@ def mapped(path):
     if not os.path.isfile(path) or os.path.getsize(path) == 0: return b''
     with open(path, 'rb') as file: return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
+class Input:
+    """Numbers (seven bits a byte, low ones first) and bytes, read one after the other."""
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def number(self):
+        value = shift = 0
+        while True:
+            byte, self.at = self.data[self.at], self.at + 1
+            value, shift = value | (byte & 127) << shift, shift + 7
+            if byte < 128: return value
+
+    def signed(self):
+        number = self.number()
+        return -(number + 1 >> 1) if number % 2 else number >> 1
+
+    def take(self, length):
+        self.at += length
+        if self.at > len(self.data): raise ValueError('it ends too early')
+        return bytes(self.data[self.at - length:self.at])
+
 # --- Frames: docs/format.md#frame, #body ---
+
+def filler(length):
+    return b'{"redacted":"' + b'x' * (length - 15) + b'"}'
 
 def bad(fault):
     return Frame(*[None] * 8, fault)
@@ -48,7 +72,7 @@ def read_frame(data, at, end, prev):
     if max(seq, time, lag, left) >= ALL: return bad('form')
     body, commit, own = data[hashes.end():end - 1], hashes[1], hashes[2].decode('latin1')
     redacted = sha256(body).encode() != commit
-    if redacted and body != b'{"redacted":"' + b'x' * (len(body) - 15) + b'"}': return bad('commit')
+    if redacted and body != filler(len(body)): return bad('commit')
     signed = data[at:hashes.start() + 76]  # Up to and with the closing quote of commit.
     right = re.fullmatch('[0-9a-f]{64}', own) if prev is None else own == sha256(prev.encode() + signed)
     return Frame(seq, head[3].decode('latin1'), lag, left, head[6], own, body, redacted, None) if right else bad('hash')
@@ -73,6 +97,15 @@ def refs_of(frame):
 
 # --- Logs: docs/format.md#segments, #cold-segments, #recovery ---
 
+def segment_bytes(pieces, fault):
+    """The bytes of a segment, put together in a file of our own where it is more than one piece of text."""
+    pieces = [pieces[base] for base in sorted(pieces)]
+    if len(pieces) == 1 and pieces[0].endswith('.jsonl'): return mapped(pieces[0])
+    with tempfile.NamedTemporaryFile() as whole:
+        for piece in pieces: whole.write(at_rest(piece, fault) if piece.endswith('.z') else mapped(piece))
+        whole.flush()
+        return mapped(whole.name)
+
 def at_rest(path, fault):
     """The lines of a piece that was laid to rest. A block that is not as it was written reads as zeros."""
     data, at, blocks = mapped(path), 8, []
@@ -81,35 +114,51 @@ def at_rest(path, fault):
     whole = whole and zlib.crc32(data[table:-12]) == int.from_bytes(data[-12:-8], 'little')
     if not whole: fault(f'{os.path.basename(path)}: its footer is damaged')
     while at + 64 <= (table if whole else len(data)):
-        original, size = int.from_bytes(data[at + 4:at + 8], 'little'), 64 + sum(struct.unpack_from('<II', data, at + 12))
-        if whole: original, size = struct.unpack_from('<II', data, table + 8 * len(blocks))
+        size, stored = struct.unpack_from('<II', data, table + 8 * len(blocks)) if whole else struct.unpack_from('<I8xI', data, at + 4)
+        if not whole: stored += 64 + int.from_bytes(data[at + 12:at + 16], 'little')
         start = int.from_bytes(data[at + 24:at + 32], 'little'), data[at + 32:at + 64].hex()
-        try: lines, end = unpacked(data[at:at + size], *start)
-        except (ValueError, IndexError, struct.error, zlib.error): lines, end = None, None
+        try: lines, end = unpacked(data[at:at + stored], *start)
+        except (ValueError, LookupError, struct.error, zlib.error): lines, end = None, None
         if lines is None and not whole: break
-        blocks.append((original, start, lines or b'', end))
-        at += size
-    ends = [start for _, start, _, _ in blocks[1:]]  # What is computed fits itself in any case; its neighbour must fit too.
-    if whole: ends.append((int.from_bytes(data[-56:-48], 'little'), data[-48:-16].hex()))
-    elif blocks: ends.append(blocks[-1][3])
-    return b''.join(lines if len(lines) == size and end == follows else bytes(size) for (size, _, lines, end), follows in zip(blocks, ends))
+        blocks.append((size, start, lines or b'', end))
+        at += stored
+    after = (int.from_bytes(data[-56:-48], 'little'), data[-48:-16].hex()) if whole else blocks and blocks[-1][3]
+    ends = [start for _, start, _, _ in blocks[1:]] + [after]  # A block always fits itself; it must also fit the next.
+    return b''.join(lines if (len(lines), end) == (size, then) else bytes(size) for (size, _, lines, end), then in zip(blocks, ends))
 
 def unpacked(block, seq, prev):
-    """The lines of a block, and (seq, hash) where the next one begins: salts apart, what can be computed left out."""
+    """The lines of a block, and (seq, hash before) of the next: salts lie apart, what can be computed is left out."""
     mark, codec, zero, _, plain, salts, stored, crc = struct.unpack_from('<BBHIIIII', block)
     if (mark, zero, crc, len(block)) != (0x42, 0, zlib.crc32(block[24:], zlib.crc32(block[:20])), 64 + salts + stored): raise ValueError
-    salts, rest = io.BytesIO(block[64:64 + salts]), block[64 + salts:]
-    if codec == 1: rest = zlib.decompressobj(-15).decompress(rest, plain + 1)
-    rest, types, lines, time = io.BytesIO(rest), [], [], 0
-    number = lambda: varint(rest.getbuffer(), rest.tell(), rest.seek)
+    salts, rest, lines, time = Input(block[64:64 + salts]), block[64 + salts:], [], 0
+    rest = Input(zlib.decompressobj(-15).decompress(rest, plain + 1) if codec == 1 else rest)
+    types = [rest.take(rest.number()).decode('latin1') for _ in range(rest.number())]
+    while rest.at < len(rest.data):
+        flags = rest.take(1)[0]
+        if flags == 1:  # A line as it is.
+            lines.append(rest.take(rest.number()))
+            frame = read_frame(lines[-1], 0, len(lines[-1]) - 1, prev)
+            if lines[-1][-1:] == b'\n' and not frame.fault and frame.seq == seq: seq, prev = seq + 1, frame.hash
+            continue
+        kind, time = types[rest.number()], time + rest.signed()
+        lag = f',"lag":{rest.number()}' if flags & 2 else ''
+        left = f',"left":{rest.number()}' if flags & 4 else ''
+        commit = rest.take(32).hex() if flags & 8 else None
+        body = filler(rest.number()) if commit else b'{"salt":"%s",' % salts.take(16).hex().encode() + rest.take(rest.number())
+        signed = f'{{"seq":{seq},"time":{time},"type":"{kind}"{lag}{left},"commit":"{commit or sha256(body)}"'
+        seq, prev = seq + 1, sha256((prev + signed).encode('latin1'))
+        lines.append(f'{signed},"hash":"{prev}","body":'.encode('latin1') + body + b'}\n')
     return b''.join(lines), (seq, prev)
 
 class Log:
     """The segments of one log: which bytes of them count, and what is wrong with the frames there."""
     def __init__(self, directory, stem):
-        found = [m for m in (re.fullmatch(stem + r'\.([0-9]{6,})\.jsonl', name) for name in names_in(directory)) if m]
-        self.segments = {int(m[1]): mapped(os.path.join(directory, m[0])) for m in found}
-        self.spans, self.stray, self.problems, self.torn = [], [], [], None
+        self.spans, self.stray, self.problems, self.faults, self.torn, pieces = [], [], [], [], None, {}
+        for name in sorted(names_in(directory), reverse=True):  # Of two pieces at one offset the text, .jsonl, is meant.
+            m = re.fullmatch(stem + r'\.([0-9]{6,})(?:\.([1-9][0-9]*))?\.(?:jsonl|z)', name)
+            if m: pieces.setdefault(int(m[1]), {})[int(m[2] or 0)] = os.path.join(directory, name)
+        self.segments = {number: segment_bytes(found, self.faults.append) for number, found in pieces.items()}
+        self.rest_ends = {number: max(found) for number, found in pieces.items()}  # What was laid to rest was durable.
         after = None  # What the segment after this one says of it.
         for number in sorted(self.segments, reverse=True):
             data = self.segments[number]
@@ -154,7 +203,7 @@ class Log:
                     if frame.left == 0 and pending[0][0].seq <= durable: pending = self.settle(pending, durable, visit)
                     seq, prev, at = seq + 1, frame.hash, stop + 1
                     continue
-                if last and not (seq <= covered or self.was_durable(data, seq, at, end, fault)): break  # Torn.
+                if last and seq > covered and at >= self.rest_ends[number] and not self.was_durable(data, seq, at, end, fault): break  # Torn.
                 pending = self.settle(pending, ALL, visit)
                 self.problem('frame', seq, FAULTS[fault], segment=number, byte=at)
                 at, _, found = next_frame(data, at + 1, end) or (end, end, None)
@@ -209,12 +258,6 @@ def open_objects(path):
         at = end
     return found
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value, shift, at = value | (data[at] & 127) << shift, shift + 7, at + 1
-        if data[at - 1] < 128: return value, at
-
 class Packs:
     """The packed objects of a store. Packs store no names: every block is unfolded once to learn what it holds."""
     def __init__(self, directory):
@@ -239,26 +282,18 @@ class Packs:
         """Objects of a block by name: what they hash to, once the hashes that were lifted out of them are put back."""
         pack, at = block
         _, codec, _, _, count, refs, table, plain, stored, _ = struct.unpack_from('<BBHIIIIIII', pack, at)
-        data, pos, sizes = pack[at + 32 + table:at + 32 + table + stored], at + 32, []
-        for _ in range(count):
-            size, pos = varint(pack, pos)
-            sizes.append(size >> 2)
-        if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
-        if codec == 2: data = brotli.decompress(data)
-        found, names, at, pos, start, number, ref_at, lifted = {}, [], 0, 0, 0, 0, ALL, sum(sizes) - 32 * refs
-        if refs: ref_at, lifted = varint(data, lifted)
-        for size in sizes:  # `pos` counts in the objects as they were, `at` in what was kept of them.
-            end, whole = start + size, b''
+        sizes, data = Input(pack[at + 32:at + 32 + table]), pack[at + 32 + table:at + 32 + table + stored]
+        sizes = [sizes.number() >> 2 for _ in range(count)]
+        data = zlib.decompressobj(-15).decompress(data, plain + 1) if codec == 1 else brotli.decompress(data) if codec == 2 else data
+        kept, lifted = Input(data[:sum(sizes) - 32 * refs]), Input(data[sum(sizes) - 32 * refs:])
+        found, names, pos, end, number, ref_at = {}, [], 0, 0, 0, lifted.number() if refs else ALL
+        for size in sizes:
+            end, whole = end + size, b''
             while ref_at + 32 <= end:
-                zigzag, lifted = varint(data, lifted)
-                number += -(zigzag + 1 >> 1) if zigzag % 2 else zigzag >> 1
-                whole += data[at:at + ref_at - pos] + bytes.fromhex(names[number])
-                at, pos, number, refs, ref_at = at + ref_at - pos, ref_at + 32, number + 1, refs - 1, ALL
-                if refs:
-                    gap, lifted = varint(data, lifted)
-                    ref_at = pos + gap
-            whole += data[at:at + end - pos]
-            at, pos, start = at + end - pos, end, end
+                whole, number = whole + kept.take(ref_at - pos), number + lifted.signed()
+                whole, pos, number, refs = whole + bytes.fromhex(names[number]), ref_at + 32, number + 1, refs - 1
+                ref_at = pos + lifted.number() if refs else ALL
+            whole, pos = whole + kept.take(end - pos), end
             names.append(sha256(whole))
             found[names[-1]] = whole
         return found
@@ -276,13 +311,13 @@ def check_value(ref, get):
             if name and len(data) != size: return 'damaged'
             hashing.update(data)
             continue
-        at, entries, total = 1, [], 0
-        while at < len(data):
-            head, at = varint(data, at)
-            length, end = head >> 2, at + (32 if head & 3 else head >> 2)
-            entries.append((data[at:end].hex(), head & 3 == 2, length) if head & 3 else (None, False, data[at:end]))
-            at, total = end, total + length
-        if data[:1] != b'\1' or at != len(data) or total != size: return 'damaged'
+        node, entries, total = Input(data), [], 0
+        if node.take(1) != b'\1': return 'damaged'
+        while node.at < len(data):
+            head = node.number()
+            child, total = node.take(32 if head & 3 else head >> 2), total + (head >> 2)
+            entries.append((child.hex(), head & 3 == 2, head >> 2) if head & 3 else (None, False, child))
+        if total != size: return 'damaged'
         todo += reversed(entries)
     return 'whole' if hashing.hexdigest() == digest else 'damaged'
 
@@ -328,6 +363,7 @@ class Run:
         self.own, self.answers, self.hashes, self.head, self.extra = open_objects(os.path.join(path, 'objects.open')), {}, {}, None, b''
         self.steps, self.turn, self.ended_unseen, self.recovered, self.redacted, self.authorised = {}, None, 0, [], {}, set()
         self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.get(ref[2]) is not None, self.visit)
+        for reason in self.log.faults: self.log.problem('medium', len(self.hashes), reason)
         self.incomplete = [] if self.head else ['the run has no whole event']
         self.check_redactions()
         self.check_heads()

@@ -86,6 +86,8 @@ export interface Backend {
   listRuns(): Promise<readonly RunPlace[]>
   /** Exclusive; false where the id is taken. */
   createRun(id: string): Promise<boolean>
+  /** Begin a run that appears as a whole or not at all; undefined where the id is taken. For imports. */
+  draftRun(id: string): Promise<RunDraft | undefined>
   hasRun(id: string): Promise<boolean>
   /** Erase a run's log and open objects. Not atomic: a crash may leave parts, which calling it again erases. */
   removeRun(id: string): Promise<void>
@@ -120,6 +122,8 @@ export interface Backend {
    * @throws OBJECT_CORRUPT; undefined where there is none.
    */
   getObject(hash: Hash, run: string | undefined): Promise<Uint8Array | undefined>
+  /** The same without waiting; left out where the medium cannot. */
+  readonly getObjectNow?: (hash: Hash, run: string | undefined) => Uint8Array | undefined
   hasObject(hash: Hash, run: string | undefined): Promise<boolean>
   /** Move the run's own objects into a shared pack. Only the holder of the run's writer may call it. */
   sealObjects(run: string): Promise<void>
@@ -154,6 +158,16 @@ export interface Backend {
   writeCache(key: string, bytes: Uint8Array): Promise<void>
 
   close(): Promise<void>
+}
+
+/**
+ * A run on its way. Through the backend that began it, it is written like any other under its id; to all
+ * others, and after a crash, it is not there until it is published.
+ */
+export interface RunDraft {
+  /** Show it, durably. Its writers must have been released. False where the id was taken meanwhile: then it is discarded. */
+  publish(): Promise<boolean>
+  discard(): Promise<void>
 }
 
 export interface RunPlace {

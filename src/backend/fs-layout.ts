@@ -20,6 +20,9 @@ export interface PieceName {
 export type LockName = LogName | 'gc'
 
 export class FsLayout {
+  /** Directories of runs that are not published yet, by id. */
+  readonly drafts = new Map<string, string>()
+
   constructor(readonly root: string) {}
 
   readonly manifest = (): string => join(this.root, 'store.json')
@@ -30,7 +33,7 @@ export class FsLayout {
   readonly cache = (): string => join(this.root, 'cache')
 
   run(id: string): string {
-    return join(this.runs(), nameOfRunId(id))
+    return this.drafts.get(id) ?? join(this.runs(), nameOfRunId(id))
   }
 
   openObjects(id: string): string {

@@ -75,6 +75,14 @@ export class FsLogs {
     return release
   }
 
+  /** Remove what dead writers left of a log that is no more. */
+  removeDead(log: LogName): void {
+    for (const number of this.locks.numbers(log)) {
+      if (this.locks.inspect(log, number)?.liveness === 'dead')
+        this.disk.remove(this.layout.lock(log, number))
+    }
+  }
+
   /** The writer before let go: go on in its segment. */
   private takeTurn(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
     const token = this.locks.acquire(log, segment, options.program)
@@ -185,8 +193,8 @@ interface WriterTies {
 
 class FsLogWriter implements LogWriter {
   private expectedBytes: number
+  private syncedBytes: number
   private dead: DaglogError | undefined
-
   private readonly file: DiskFile
   /** Offset in the segment at which the file begins. */
   private readonly base: number
@@ -200,14 +208,15 @@ class FsLogWriter implements LogWriter {
     this.file = tail.file
     this.base = tail.base
     this.expectedBytes = this.file.size()
+    this.syncedBytes = this.expectedBytes
   }
 
   async commit(bytes: Uint8Array, { sync }: { readonly sync: boolean }): Promise<void> {
     if (this.dead !== undefined) throw this.dead
+    const promisedBytes = this.expectedBytes
     try {
       this.write(bytes)
-      // The first failed sync is the last: the kernel may have dropped the pages and call the next one a success.
-      if (sync) await this.file.sync()
+      if (sync) await this.sync(promisedBytes)
     } catch (cause) {
       throw this.die(cause instanceof DaglogError ? cause : writeFailed(cause))
     }
@@ -233,17 +242,37 @@ class FsLogWriter implements LogWriter {
         written += count
       }
     } catch (error) {
-      if (written > 0) this.takeBack()
+      if (written > 0) this.takeBack(this.expectedBytes, this.expectedBytes)
       throw error
     }
     this.expectedBytes += bytes.length
   }
 
-  private takeBack(): void {
+  /** The first failed sync is the last: the kernel may have dropped the pages and call the next one a success. */
+  private async sync(promisedBytes: number): Promise<void> {
     try {
-      this.file.truncate(this.expectedBytes)
+      await this.file.sync()
+    } catch (error) {
+      this.takeBack(this.syncedBytes, promisedBytes)
+      throw error
+    }
+    this.syncedBytes = this.expectedBytes
+  }
+
+  /**
+   * Leave nothing that no sync will ever write, or whoever opens the log next would build on it: cut the
+   * file, and write what was promised to outlive the process anew, as pages that are still to be synced.
+   */
+  private takeBack(cutBytes: number, promisedBytes: number): void {
+    // A new writer has counted these bytes already; they are stray, and no longer ours to cut.
+    if (this.ties.successor() !== undefined) return
+    try {
+      const promised = Buffer.alloc(promisedBytes - cutBytes)
+      this.file.read(promised, cutBytes)
+      this.file.truncate(cutBytes)
+      if (promised.length > 0) this.file.append(promised)
     } catch {
-      // The write's own error is the one to report; recovery cuts the rest when the log is opened again.
+      // The first error is the one to report; recovery cuts the rest when the log is opened again.
     }
   }
 
@@ -260,6 +289,7 @@ class FsLogWriter implements LogWriter {
       throw this.die(writeFailed(cause))
     }
     this.expectedBytes = bytes - this.base
+    this.syncedBytes = this.expectedBytes
   }
 
   get textBytes(): number {

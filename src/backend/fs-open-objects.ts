@@ -82,6 +82,7 @@ export class FsOpenObjects {
       // As with the log: after a failed write or sync nobody knows what the disk holds.
       this.failure = error
       this.close()
+      this.forget()
       throw error
     }
     this.refresh()
@@ -94,6 +95,7 @@ export class FsOpenObjects {
     const file = this.open()
     this.refresh()
     if (file.size() > this.scannedBytes) this.cutTorn(file, keepTorn)
+    const from = this.scannedBytes
     let written = 0
     try {
       while (written < bytes.length) {
@@ -101,11 +103,12 @@ export class FsOpenObjects {
         if (count <= 0) throw new Error('the disk took no bytes')
         written += count
       }
+      await file.sync()
     } catch (error) {
-      if (written > 0) file.truncate(this.scannedBytes)
+      // Also after a failed sync: no later one writes these bytes, so nobody may find an object in them.
+      if (written > 0) file.truncate(from)
       throw error
     }
-    await file.sync()
   }
 
   private open(): DiskFile {

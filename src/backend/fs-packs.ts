@@ -101,6 +101,7 @@ export class FsPacks {
       for (const name of names) {
         if (this.readers.has(name)) continue
         const opened = this.open(name)
+        if (opened === 'opened') this.namesSynced = false
         found ||= opened === 'opened'
         gone ||= opened === 'gone'
       }

@@ -15,6 +15,7 @@ import type {
   Holder,
   LogName,
   LogWriter,
+  RunDraft,
   RunPlace,
   Segment,
   WriterOptions,
@@ -27,10 +28,10 @@ import { FsLogs } from './fs-log.js'
 import { networkFileSystem } from './fs-medium.js'
 import { FsOpenObjects } from './fs-open-objects.js'
 import { FsPacks, type Swept } from './fs-packs.js'
+import { FsRuns } from './fs-runs.js'
 import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
 import { type ProcessTable, systemProcesses } from './process-identity.js'
-import { runIdOfName } from './run-path.js'
 
 export interface DirectoryOptions {
   /** Write although the directory is on a network file system. */
@@ -58,6 +59,7 @@ class FsBackend implements Backend {
   private readonly files: FsFiles
   private readonly logs: FsLogs
   private readonly segmentFiles: FsSegments
+  private readonly runs: FsRuns
   private readonly packs: FsPacks
   private readonly openObjects = new Map<string, FsOpenObjects>()
   private mediumChecked = false
@@ -75,6 +77,7 @@ class FsBackend implements Backend {
     const onNotice = options.onNotice ?? (() => {})
     this.segmentFiles = new FsSegments(this.disk, this.layout, onNotice)
     this.logs = new FsLogs(this.disk, this.layout, this.locks, this.segmentFiles)
+    this.runs = new FsRuns(this.disk, this.layout, this.files, this.logs, this.segmentFiles)
     this.packs = new FsPacks(this.disk, this.layout, onNotice, options.codec ?? 'brotli')
   }
 
@@ -119,43 +122,46 @@ class FsBackend implements Backend {
   }
 
   async listRuns(): Promise<readonly RunPlace[]> {
-    return this.reading(() =>
-      this.disk.list(this.layout.runs()).map((name) => ({ id: runIdOfName(name), place: name })),
-    )
+    return this.reading(() => this.runs.list())
   }
 
   async createRun(id: string): Promise<boolean> {
     return this.writing(() => {
       this.checkMedium()
-      const dir = this.layout.run(id)
-      this.disk.makeDir(dir)
-      // A log at rest has no text at its beginning any more.
-      if (this.segmentFiles.numbers({ run: id }).length > 0) return false
-      const created = createIfMissing(() => this.logs.create({ run: id }))
-      if (created) this.disk.syncDir(this.layout.runs())
-      return created
+      return this.runs.create(id)
+    })
+  }
+
+  async draftRun(id: string): Promise<RunDraft | undefined> {
+    return this.writing(() => {
+      this.checkMedium()
+      if (this.runs.has(id)) return undefined
+      this.runs.draft(id)
+      const leaving = <R>(use: () => R): R => {
+        this.forgetObjects(id)
+        return this.writing(use)
+      }
+      return {
+        publish: async () => leaving(() => this.runs.publish(id)),
+        discard: async () => leaving(() => this.runs.discard(id)),
+      }
     })
   }
 
   async hasRun(id: string): Promise<boolean> {
-    return this.reading(() => this.disk.exists(this.layout.run(id)))
+    return this.reading(() => this.runs.has(id))
   }
 
   async removeRun(id: string): Promise<void> {
     return this.writing(() => {
-      this.openObjects.get(id)?.close()
-      this.openObjects.delete(id)
-      const { disk, layout } = this
-      if (disk.exists(layout.run(id))) {
-        // It goes as a whole: half a run would look like a damaged one.
-        disk.rename(layout.run(id), this.files.draftPath('removed'))
-        disk.syncDir(layout.tmp())
-        disk.syncDir(layout.runs())
-      }
-      for (const name of disk.list(layout.tmp())) {
-        if (name.startsWith('removed.')) disk.removeTree(join(layout.tmp(), name))
-      }
+      this.forgetObjects(id)
+      this.runs.remove(id)
     })
+  }
+
+  private forgetObjects(run: string): void {
+    this.openObjects.get(run)?.close()
+    this.openObjects.delete(run)
   }
 
   async segments(log: LogName): Promise<readonly Segment[]> {
@@ -225,6 +231,10 @@ class FsBackend implements Backend {
   }
 
   async getObject(hash: Hash, run: string | undefined): Promise<Uint8Array | undefined> {
+    return this.getObjectNow(hash, run)
+  }
+
+  getObjectNow(hash: Hash, run: string | undefined): Uint8Array | undefined {
     return this.reading(
       () => (run === undefined ? undefined : this.objectsOf(run).get(hash)) ?? this.packs.get(hash),
     )
@@ -351,7 +361,7 @@ class FsBackend implements Backend {
 
 const CLOSED_TO_US: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EINVAL'])
 
-const DEAD_DRAFT = /^(?:pack|cold|removed)\./
+const DEAD_DRAFT = /^(?:pack|cold|removed|run)\./
 
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on the disk, then open the run again',

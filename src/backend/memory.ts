@@ -12,6 +12,7 @@ import type {
   Holder,
   LogName,
   LogWriter,
+  RunDraft,
   RunPlace,
   Segment,
   WriterOptions,
@@ -77,6 +78,12 @@ class MemoryBackend implements Backend {
     if (this.runs.has(id)) return false
     this.runs.set(id, { segments: [new GrowingBytes()], writer: undefined })
     return true
+  }
+
+  /** Nothing outlives the process here, and nobody else looks. */
+  async draftRun(id: string): Promise<RunDraft | undefined> {
+    if (!(await this.createRun(id))) return undefined
+    return { publish: async () => true, discard: () => this.removeRun(id) }
   }
 
   async hasRun(id: string): Promise<boolean> {
@@ -149,6 +156,10 @@ class MemoryBackend implements Backend {
   async getObject(hash: Hash): Promise<Uint8Array | undefined> {
     const object = this.objects.get(hash)
     return object && Buffer.from(object.bytes)
+  }
+
+  getObjectNow(hash: Hash): Uint8Array | undefined {
+    return this.objects.get(hash)?.bytes
   }
 
   async hasObject(hash: Hash): Promise<boolean> {

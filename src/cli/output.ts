@@ -50,7 +50,7 @@ export class Output {
 
   /** One line of data. */
   line(...pieces: readonly Piece[]): void {
-    this.gather(`${this.text(pieces, this.options.stdout)}\n`)
+    this.gather(`${this.styled(pieces, this.options.stdout)}\n`)
   }
 
   /** One line of JSON text, already encoded. */
@@ -66,6 +66,12 @@ export class Output {
   /** A piece of a JSON document that is too long to be built at once. */
   jsonPart(json: string): void {
     this.gather(plainJson(json))
+  }
+
+  /** Lines of JSON or EDN, already encoded. Resolves once the stream took them. */
+  async text(lines: string): Promise<void> {
+    this.gather(plainJson(lines))
+    await this.flush()
   }
 
   /** Bytes as they are. Resolves once the stream took them. */
@@ -88,7 +94,7 @@ export class Output {
   /** Talk that `-q` does not silence. */
   alarm(...pieces: readonly Piece[]): void {
     this.pass() // What was said before comes before.
-    this.options.stderr.write(`${this.text(pieces, this.options.stderr)}\n`)
+    this.options.stderr.write(`${this.styled(pieces, this.options.stderr)}\n`)
   }
 
   /** To be awaited in loops: writes what was gathered once it is much. @throws PipeClosed */
@@ -137,7 +143,7 @@ export class Output {
     )
   }
 
-  private text(pieces: readonly Piece[], stream: NodeJS.WriteStream): string {
+  private styled(pieces: readonly Piece[], stream: NodeJS.WriteStream): string {
     const colored = this.colored(stream)
     let text = ''
     for (const piece of pieces) {
@@ -163,7 +169,7 @@ export class Output {
  */
 const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** The same JSON value in characters that a terminal only shows. */
+/** The same JSON or EDN value in characters that a terminal only shows. */
 function plainJson(json: string): string {
   return json.replace(OBEYED, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -27,7 +27,9 @@ export async function exportRun(call: Call): Promise<ExitCode> {
     out.alarm(['red', 'left out: '], what)
   })
   if (path === undefined) {
-    for await (const piece of pieces) await out.bytes(piece)
+    // The same bytes as in a file, but for what a terminal would obey.
+    for await (const piece of pieces)
+      await (out.terminal ? out.text(Buffer.from(piece).toString()) : out.bytes(piece))
   } else {
     const bytes = await writeNewFile(path, pieces, { replace: call.has('force') })
     out.note(`${bytesText(bytes)} in ${path}`)

@@ -9,13 +9,14 @@ import { encodeValue, type Tagging } from './encode.js'
 import { DaglogError } from './errors.js'
 import { type Hash, isHash } from './hash.js'
 import { BODY_DATA_BYTES_MAX, VALUE_HOIST_BYTES_MIN, VALUE_INLINE_BYTES_MAX } from './limits.js'
+import type { StoredObject } from './object.js'
 import { pointerStep, replaceAt } from './pointer.js'
 
 /**
  * How the exact bytes of a value out of line are read: JSON text; JSON text, a newline, and its codec
- * tags as JSON; UTF-8 text; or as they are.
+ * tags as JSON; UTF-8 text; or as they are. A `tree` has no bytes of its own: its objects are the value.
  */
-export type RefKind = 'json' | 'tagged' | 'text' | 'bytes'
+export type RefKind = 'json' | 'tagged' | 'text' | 'bytes' | 'tree'
 
 /** Where a large value was: the hash of its exact bytes, and the object that rebuilds them. */
 export interface Ref {
@@ -33,11 +34,19 @@ export interface LargeValue {
   readonly bytes: Uint8Array
 }
 
+/** A value out of line whose objects are made already: a state. */
+export interface PreparedValue {
+  readonly pointer: string
+  readonly ref: Ref
+  /** Children before parents. */
+  readonly objects: readonly StoredObject[]
+}
+
 /** Data as it was at the call: later changes to the caller's objects do not reach it. */
 export interface EncodedData {
   /** JSON text with `null` at the pointer of each large value. */
   readonly inline: string
-  readonly large: readonly LargeValue[]
+  readonly large: readonly (LargeValue | PreparedValue)[]
   readonly tags: readonly Tagging[]
 }
 
@@ -107,6 +116,16 @@ function encodeAt(
   const outer = largeScalar(value, pointer, 0) ?? largeJson(text, tags, pointer)
   // What is put back first must be the outer one.
   return { text: 'null', tags: [], large: [outer, ...inner] }
+}
+
+/** Bytes that will go out of line, as far as they are known to be new. */
+export function outOfLineBytes(data: EncodedData): number {
+  let bytes = 0
+  for (const value of data.large) {
+    if ('bytes' in value) bytes += value.bytes.length
+    else for (const object of value.objects) bytes += object.bytes.length
+  }
+  return bytes
 }
 
 /** The members of two encoded objects as one; they must have no key in common. */

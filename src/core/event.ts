@@ -118,6 +118,8 @@ export interface EventMap {
     readonly isError?: boolean
     readonly closedBy?: 'not-started' | 'outcome-unknown'
   }
+  /** The whole state after a change, kept as a tree. */
+  'state/write': { readonly value: unknown }
   note: unknown
 }
 

@@ -5,9 +5,10 @@
 import { parseBody } from '../core/body.js'
 import type { RunStatus, Usage } from '../core/event.js'
 import { extraFields } from '../core/frame.js'
+import type { Hash } from '../core/hash.js'
 
 /** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
-export const RUN_INDEX_VERSION = 1
+export const RUN_INDEX_VERSION = 2
 
 export interface IndexedFrame {
   readonly seq: number
@@ -19,6 +20,12 @@ export interface IndexedFrame {
   readonly body: Uint8Array
   readonly place: { readonly segment: number; readonly from: number; readonly to: number }
 }
+
+/** A state of the run, as a tree, from an event on. */
+type StateRow = readonly [seq: number, root: Hash]
+
+/** The event that says what the state is now. */
+export const STATE_TYPE = 'state/write'
 
 export type PlaceRow = readonly [seq: number, segment: number, from: number, to: number]
 
@@ -63,6 +70,7 @@ export class RunIndex {
   private readonly openCalls = new Map<string, 'asked' | 'begun'>()
   private readonly lastOf = new Map<string, PlaceRow>()
   private readonly stepKeys = new Set<string>()
+  private readonly states: StateRow[] = []
 
   /** Take in the next frame. Bodies are parsed only of the types that matter here. */
   apply(frame: IndexedFrame): void {
@@ -73,9 +81,28 @@ export class RunIndex {
     this.lastOf.set(type, [seq, place.segment, place.from, place.to])
     // A run that goes on after its end is open again.
     if (this.status !== 'open' && !AFTER_END.test(type)) this.status = 'open'
+    if (type === STATE_TYPE && !frame.redacted) this.takeState(seq, frame.body)
     const rule = RULES[type]
     if (rule === undefined || frame.redacted) return
     rule(this, parseBody(frame.body).data as Record<string, unknown>)
+  }
+
+  private takeState(seq: number, body: Uint8Array): void {
+    const ref = parseBody(body).refs.find(({ kind }) => kind === 'tree')
+    if (ref !== undefined) this.states.push([seq, ref.root])
+  }
+
+  /** The last state written at or before `seq`. */
+  stateAt(seq: number): { readonly seq: number; readonly root: Hash } | undefined {
+    let low = 0
+    let high = this.states.length
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if ((this.states[middle] as StateRow)[0] <= seq) low = middle + 1
+      else high = middle
+    }
+    const row = this.states[low - 1]
+    return row === undefined ? undefined : { seq: row[0], root: row[1] }
   }
 
   private begin(frame: IndexedFrame): void {
@@ -192,6 +219,7 @@ export class RunIndex {
       openCalls: [...this.openCalls],
       lastOf: [...this.lastOf],
       stepKeys: [...this.stepKeys],
+      states: this.states,
     }
   }
 
@@ -219,6 +247,7 @@ export class RunIndex {
     for (const [id, state] of from.openCalls) index.openCalls.set(id, state)
     for (const [type, place] of from.lastOf) index.lastOf.set(type, place)
     for (const key of from.stepKeys) index.stepKeys.add(key)
+    for (const state of from.states) index.states.push(state)
     return index
   }
 }
@@ -239,6 +268,7 @@ interface Snapshot {
   readonly openCalls: readonly (readonly [string, 'asked' | 'begun'])[]
   readonly lastOf: readonly (readonly [string, PlaceRow])[]
   readonly stepKeys: readonly string[]
+  readonly states: readonly StateRow[]
 }
 
 /** 64 bits tell a run's step keys apart; the whole key is in the event. */

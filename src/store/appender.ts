@@ -142,7 +142,7 @@ export class Appender {
     let text = ''
     for (const [index, draft] of drafts.entries()) {
       const refs = draft.data.large.map((value) => {
-        const stored = this.values.store(value, draft.type)
+        const stored = 'ref' in value ? value : this.values.store(value, draft.type)
         const bytes = stored.objects.reduce((sum, object) => sum + object.bytes.length, 0)
         const target = bytes >= DIRECT_PACK_BYTES_MIN ? objects.direct : objects.open
         for (const object of stored.objects) target.push(object)

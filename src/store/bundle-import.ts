@@ -131,18 +131,43 @@ async function importRun(
     readonly sections: readonly PlacedSection[]
   },
 ): Promise<boolean> {
-  const { backend, heads, program } = context
+  const { backend, heads } = context
   const { id, run, sections } = what
-  if (!(await backend.createRun(id))) {
+  const draft = await backend.draftRun(id)
+  if (draft === undefined) {
     const view = new RunView(context, id)
     const head = await view.head()
     if ((await view.identity()) === run.run && head?.hash === run.hash) return true
-    throw new DaglogError(
-      'RUN_EXISTS',
-      `run ${id} is here already, and it is not the one in ${source.name}; try: --id with another`,
-      { id },
-    )
+    throw taken(id, source)
   }
+  // The frames say that they were durable before others, which they are here only once all of them are.
+  try {
+    await importBytes(context, source, id, sections)
+  } catch (error) {
+    await draft.discard()
+    throw error
+  }
+  if (!(await draft.publish())) throw taken(id, source)
+  await noteImported(context, id, run)
+  await heads.refresh()
+  return false
+}
+
+function taken(id: string, source: BundleSource): DaglogError {
+  return new DaglogError(
+    'RUN_EXISTS',
+    `run ${id} is here already, and it is not the one in ${source.name}; try: --id with another`,
+    { id },
+  )
+}
+
+async function importBytes(
+  context: StoreContext,
+  source: BundleSource,
+  id: string,
+  sections: readonly PlacedSection[],
+): Promise<void> {
+  const { backend, program } = context
   const writers = [await backend.openWriter({ run: id }, { program })]
   try {
     await importObjects(context, source, id, sections)
@@ -160,12 +185,9 @@ async function importRun(
       }
     }
     await backend.sealObjects(id)
-    await noteImported(context, id, run)
   } finally {
     for (const writer of writers) await writer.release()
   }
-  await heads.refresh()
-  return false
 }
 
 async function importObjects(

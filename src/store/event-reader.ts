@@ -2,7 +2,7 @@
  * Events of a log, as they were appended: from any seq, without reading what lies before.
  * Never refuses: a bad span is a `log/gap` event, and what is intact behind it is still given.
  */
-import { parseBody, refValue, restoreData } from '../core/body.js'
+import { parseBody, restoreData } from '../core/body.js'
 import type { EventType, RunEvent } from '../core/event.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
@@ -10,7 +10,7 @@ import type { LogReader, Place, Span } from './log-reader.js'
 import { FAULTS } from './log-tail.js'
 import { nextWellFormed } from './log-walk.js'
 import type { Notices } from './notices.js'
-import { loadValue } from './values.js'
+import { resolveRef } from './values.js'
 
 const LF = 0x0a
 
@@ -158,8 +158,7 @@ async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Pro
     }
   const values = new Map<string, unknown>()
   for (const ref of body.refs) {
-    const bytes = await loadValue(source.reader.backend, ref, { run: source.run, seq })
-    values.set(ref.pointer, refValue(ref, bytes))
+    values.set(ref.pointer, await resolveRef(source.reader.backend, ref, { run: source.run, seq }))
   }
   return { seq, time, type, data: restoreData(body, values), hash }
 }

@@ -6,6 +6,7 @@ import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import type { OpenWork, RunSummary } from '../fold/run-index.js'
 import { RunIndex } from '../fold/run-index.js'
+import type { Tree } from '../value/tree.js'
 import type { StoreContext } from './context.js'
 import {
   type EventOf,
@@ -17,10 +18,11 @@ import {
 import { LogReader, type LogShape, type Span } from './log-reader.js'
 import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
+import { StateStore } from './state-store.js'
 import { hasValue } from './values.js'
 
 /** The state of a run's log as it was found. */
-export interface RunState {
+export interface RunStanding {
   readonly index: RunIndex
   readonly head: Head | undefined
   readonly torn?: Torn
@@ -31,7 +33,8 @@ export class RunView {
   readonly id: string
   /** The log as lines. For daglog's own rooms. */
   readonly log: LogReader
-  private state: RunState | undefined
+  private standing: RunStanding | undefined
+  protected states: StateStore
 
   constructor(
     protected readonly context: StoreContext,
@@ -39,6 +42,7 @@ export class RunView {
   ) {
     this.id = id
     this.log = new LogReader(context.backend, { run: id })
+    this.states = new StateStore(context.backend, id)
   }
 
   /**
@@ -80,6 +84,16 @@ export class RunView {
     const { spans } = await this.source()
     const found = await frameAt(this.log, spans, seq)
     return found === undefined ? undefined : { seq: found.seq, hash: found.hash }
+  }
+
+  /**
+   * The state as of an event (the end unless told), found by index. Its nodes are read as they are
+   * needed, so a large state costs what is looked at. Undefined where none was written by then.
+   */
+  async stateAt(seq = Number.POSITIVE_INFINITY): Promise<Tree | undefined> {
+    const found = (await this.load()).index.stateAt(seq)
+    if (found === undefined) return undefined
+    return this.states.load(found.root, { run: this.id, seq: found.seq })
   }
 
   async summary(): Promise<RunSummary> {
@@ -124,9 +138,9 @@ export class RunView {
   }
 
   /** The index at the end of the log, as it is now. */
-  protected async load(): Promise<RunState> {
-    this.state = await loadState(this.context, this.log, this.id, this.state)
-    return this.state
+  protected async load(): Promise<RunStanding> {
+    this.standing = await loadState(this.context, this.log, this.id, this.standing)
+    return this.standing
   }
 }
 
@@ -135,8 +149,8 @@ export async function loadState(
   context: StoreContext,
   log: LogReader,
   id: string,
-  known?: RunState,
-): Promise<RunState> {
+  known?: RunStanding,
+): Promise<RunStanding> {
   const shape = await log.shape()
   const covered = (await context.heads.refresh()).head(id)
   const start = (await goOn(log, shape, known)) ?? (await fromSnapshot(context, log, shape, id))
@@ -158,8 +172,8 @@ export async function loadState(
 async function goOn(
   log: LogReader,
   shape: LogShape,
-  known: RunState | undefined,
-): Promise<RunState | undefined> {
+  known: RunStanding | undefined,
+): Promise<RunStanding | undefined> {
   if (known?.head === undefined || !(await standsAt(log, shape, known.head))) return undefined
   return known
 }
@@ -169,7 +183,7 @@ async function fromSnapshot(
   log: LogReader,
   shape: LogShape,
   id: string,
-): Promise<RunState> {
+): Promise<RunStanding> {
   const snapshot = await context.snapshots.read(snapshotKey(id), log, shape)
   const index = snapshot === undefined ? undefined : RunIndex.fromJSON(snapshot.state)
   return index === undefined

@@ -3,7 +3,7 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { randomBytes } from 'node:crypto'
-import { type EncodedData, encodeData } from '../core/body.js'
+import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import {
   checkUserEvent,
@@ -15,8 +15,9 @@ import {
 } from '../core/event.js'
 import { genesisExtra } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
-import { RunIndex } from '../fold/run-index.js'
+import { RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
+import { type Tree, treeFrom } from '../value/tree.js'
 import type { Appended, Draft } from './appender.js'
 import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
@@ -25,8 +26,9 @@ import type { StandingFrame } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
 import { RunKeeping } from './run-keeping.js'
-import { type RunState, RunView, snapshotKey } from './run-view.js'
+import { type RunStanding, RunView, snapshotKey } from './run-view.js'
 import { checkSchema } from './schemas.js'
+import { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
 
@@ -70,6 +72,7 @@ export class Run extends RunView {
   private closed: Promise<void> | undefined
   private identityHash: Hash | undefined
   private keeping: RunKeeping | undefined
+  private current: Tree | undefined
   private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
   private readonly closeListeners: (() => void)[] = []
@@ -128,14 +131,39 @@ export class Run extends RunView {
     const appended = await log.appender.append(drafts, { sync })
     this.keeping?.afterAppend({
       turnEnded: events.some(({ type }) => type === 'turn/end'),
-      valueBytes: events.reduce((sum, { data }) => sum + valueBytes(data), 0),
+      valueBytes: events.reduce((sum, { data }) => sum + outOfLineBytes(data), 0),
     })
     return appended.map(({ seq, hash }) => ({ seq, hash }))
+  }
+
+  /** The state now: what was last written, as an immutable tree; `{}` where nothing was. */
+  get state(): Tree {
+    return this.current ?? EMPTY_STATE
+  }
+
+  /**
+   * Change the state: `change` gets a draft that it may use like a plain object. The event carries the
+   * whole value after the change, and stores what is new of it. Resolves as `append` does; to undefined,
+   * with nothing written, where nothing changed.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of a state is its user's.
+  async setState<T = any>(change: (draft: T) => void): Promise<Appended | undefined> {
+    if (this.held === undefined) await this.opened()
+    const next = this.state.update(change)
+    if (next === this.state && this.current !== undefined) return undefined
+    return (await this.appendEncoded([this.encodeState(next)]))[0]
+  }
+
+  private encodeState(tree: Tree): EncodedEvent {
+    this.current = tree
+    const large = [this.states.prepare(tree, '/value')]
+    return { type: STATE_TYPE, data: { inline: '{"value":null}', large, tags: [] } }
   }
 
   private encode(type: string, data: unknown): EncodedEvent {
     const schema = this.context.schemas[type]
     if (schema !== undefined) checkSchema(schema, type, data)
+    if (type === STATE_TYPE && isStateData(data)) return this.encodeState(treeFrom(data.value))
     return { type, data: encodeData(data) }
   }
 
@@ -250,6 +278,10 @@ export class Run extends RunView {
     })
     this.held = log
     this.indexed = log.head()
+    // Nodes that an earlier writer of ours did not get to the disk must not be counted on.
+    this.states = new StateStore(context.backend, id)
+    const written = this.index.stateAt(Number.POSITIVE_INFINITY)
+    this.current = written && (await this.states.load(written.root, { run: id, seq: written.seq }))
     this.keeping = this.keep(log, noted?.seq ?? -1)
     await this.closeOpenWork(log)
     await this.keeping.introduce()
@@ -337,7 +369,7 @@ export class Run extends RunView {
     })
   }
 
-  protected override async load(): Promise<RunState> {
+  protected override async load(): Promise<RunStanding> {
     await this.opened()
     return { index: this.index, head: this.indexed }
   }
@@ -357,8 +389,9 @@ function coveredHead(noted: RunHead): Head {
   return { seq, hash: noted.hash, place: { segment, from, to } }
 }
 
-function valueBytes(data: EncodedData): number {
-  let bytes = 0
-  for (const value of data.large) bytes += value.bytes.length
-  return bytes
+const EMPTY_STATE = treeFrom({})
+
+/** Just a value: then it is kept as a tree, and later ones share with it. */
+function isStateData(data: unknown): data is { value: unknown } {
+  return typeof data === 'object' && data !== null && Object.keys(data).join() === 'value'
 }

@@ -5,11 +5,13 @@
  */
 import { createHash } from 'node:crypto'
 import type { Backend } from '../backend/backend.js'
-import type { LargeValue, Ref } from '../core/body.js'
+import { type LargeValue, type Ref, refValue } from '../core/body.js'
+import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
-import type { StoredObject } from '../core/object.js'
+import type { ObjectKind, StoredObject } from '../core/object.js'
 import { RopeMemo, readRopeAsync, ropeChildren, writeRope } from '../value/rope.js'
+import { loadTree, TreeStore, treeChildren } from '../value/tree.js'
 
 export interface StoredValue {
   readonly ref: Ref
@@ -89,8 +91,16 @@ export async function* readValue(
   )
 }
 
-/** The same as one buffer. */
+/** What a ref stands for, as it was appended. @throws OBJECT_MISSING, OBJECT_CORRUPT */
+export async function resolveRef(backend: Backend, ref: Ref, by: Referrer): Promise<unknown> {
+  if (ref.kind === 'tree') return loadTreeValue(backend, ref, by)
+  return refValue(ref, await loadValue(backend, ref, by))
+}
+
+/** The exact bytes as one buffer; of a tree, which has none, its JSON text. */
 export async function loadValue(backend: Backend, ref: Ref, by: Referrer): Promise<Uint8Array> {
+  if (ref.kind === 'tree')
+    return Buffer.from(encodeValue(await loadTreeValue(backend, ref, by)).text)
   const parts: Uint8Array[] = []
   try {
     for await (const bytes of readValue(backend, ref, by)) parts.push(bytes)
@@ -105,6 +115,7 @@ export async function loadValue(backend: Backend, ref: Ref, by: Referrer): Promi
 
 /** A root is a blob exactly where it has the name of the whole. */
 function rootKind(ref: Ref): 'blob' | 'rope' {
+  if (ref.kind === 'tree') throw new DaglogError('INVARIANT', 'a tree has no bytes of its own')
   return ref.root === ref.sha256 ? 'blob' : 'rope'
 }
 
@@ -112,7 +123,8 @@ function where(ref: Ref, by: Referrer): string {
   return `run ${by.run}, seq ${by.seq}, ${ref.pointer || 'the whole of data'}`
 }
 
-function missing(hash: Hash, ref: Ref, by: Referrer): DaglogError {
+/** The error for an object that is not there, and who needs it. */
+export function missing(hash: Hash, ref: Ref, by: Referrer): DaglogError {
   return new DaglogError(
     'OBJECT_MISSING',
     `object ${hash} is not in the store; ${where(ref, by)} refers to it. Try: a backup, or \`daglog import\` of a bundle that holds it`,
@@ -135,8 +147,8 @@ export async function* valueObjects(
   run: string,
   seen: Set<Hash>,
 ): AsyncGenerator<{ readonly hash: Hash; readonly object: StoredObject | undefined }> {
-  const open: { hash: Hash; kind: 'blob' | 'rope'; bytes?: Uint8Array }[] = [
-    { hash: ref.root, kind: rootKind(ref) },
+  const open: { hash: Hash; kind: ObjectKind; bytes?: Uint8Array }[] = [
+    { hash: ref.root, kind: ref.kind === 'tree' ? 'tree' : rootKind(ref) },
   ]
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
     if (top.bytes === undefined) {
@@ -148,7 +160,7 @@ export async function* valueObjects(
         continue
       }
       top.bytes = bytes
-      if (top.kind === 'rope') for (const child of ropeChildren(bytes)) open.push(child)
+      for (const { hash, kind } of childrenOf(top.kind, bytes)) open.push({ hash, kind })
       continue
     }
     open.pop()
@@ -156,4 +168,23 @@ export async function* valueObjects(
     seen.add(top.hash)
     yield { hash: top.hash, object: { hash: top.hash, kind: top.kind, bytes: top.bytes } }
   }
+}
+
+function childrenOf(
+  kind: ObjectKind,
+  bytes: Uint8Array,
+): Iterable<{ readonly hash: Hash; readonly kind: ObjectKind }> {
+  if (kind === 'rope') return ropeChildren(bytes)
+  return kind === 'tree' ? treeChildren(bytes) : []
+}
+
+/** The value of a ref of kind `tree`, whole and plain. */
+export async function loadTreeValue(backend: Backend, ref: Ref, by: Referrer): Promise<unknown> {
+  const objects = new Map<Hash, Uint8Array>()
+  for await (const { hash, object } of valueObjects(backend, ref, by.run, new Set())) {
+    if (object === undefined) throw missing(hash, ref, by)
+    objects.set(hash, object.bytes)
+  }
+  const store = new TreeStore({ load: (hash) => objects.get(hash) })
+  return loadTree(ref.root, store, `run ${by.run}, seq ${by.seq}`).toJSON()
 }

@@ -22,7 +22,7 @@ import {
   type WalkStart,
   walkSpan,
 } from './log-walk.js'
-import { loadValue } from './values.js'
+import { loadValue, missing, valueObjects } from './values.js'
 import {
   type KnownHead,
   type Problem,
@@ -58,6 +58,7 @@ class Audit {
   private readonly redacted = new Set<number>()
   private readonly authorised = new Set<number>()
   private readonly checkedRoots = new Set<string>()
+  private readonly checkedNodes = new Set<Hash>()
   private readonly index = new RunIndex()
   private readonly recovered: EventMap['log/recovered'][] = []
   /** Hashes at the seqs that heads speak of. */
@@ -167,12 +168,25 @@ class Audit {
     for (const ref of refs) {
       if (this.checkedRoots.has(ref.root)) continue
       try {
-        await loadValue(this.context.backend, ref, { run: this.id, seq })
+        await this.checkValue(ref, seq)
         this.checkedRoots.add(ref.root)
       } catch (error) {
         if (!(error instanceof DaglogError)) throw error
         settled.broken.push({ seq, error })
       }
+    }
+  }
+
+  /** A state shares most of its nodes with the one before: each is read once. */
+  private async checkValue(ref: Ref, seq: number): Promise<void> {
+    const { backend } = this.context
+    const by = { run: this.id, seq }
+    if (ref.kind !== 'tree') {
+      await loadValue(backend, ref, by)
+      return
+    }
+    for await (const { hash, object } of valueObjects(backend, ref, this.id, this.checkedNodes)) {
+      if (object === undefined) throw missing(hash, ref, by)
     }
   }
 
@@ -307,7 +321,7 @@ class Audit {
       ok,
       level,
       events: this.events,
-      objects: this.checkedRoots.size,
+      objects: this.checkedRoots.size + this.checkedNodes.size,
       bytes: this.bytes,
       head: this.head === undefined ? undefined : { seq: this.head.seq, hash: this.head.hash },
       coveredSeq: known?.seq ?? noted?.seq ?? -1,

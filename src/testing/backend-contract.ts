@@ -4,9 +4,10 @@
  * a backend does not have (`can`) passes without doing anything.
  */
 import type { ContractOptions } from './contract-case.js'
-import { logsContract, writersContract } from './contract-logs.js'
-import { cacheContract, objectsContract } from './contract-objects.js'
-import { manifestContract, runsContract } from './contract-runs.js'
+import { endsContract, logsContract } from './contract-logs.js'
+import { cacheContract, objectsContract, sealsContract } from './contract-objects.js'
+import { manifestContract, removalContract, runsContract } from './contract-runs.js'
+import { fencingContract, writersContract } from './contract-writers.js'
 
 /**
  * Define the suite.
@@ -20,10 +21,15 @@ import { manifestContract, runsContract } from './contract-runs.js'
  */
 export function backendContract(name: string, options: ContractOptions): void {
   const { describe } = options
-  describe(`${name}: a store`, () => manifestContract(options))
-  describe(`${name}: its runs`, () => runsContract(options))
-  describe(`${name}: its logs`, () => logsContract(options))
-  describe(`${name}: its writers`, () => writersContract(options))
-  describe(`${name}: its objects`, () => objectsContract(options))
-  describe(`${name}: its cache`, () => cacheContract(options))
+  const part = (noun: string, ...contracts: ((options: ContractOptions) => void)[]): void => {
+    describe(`${name}: ${noun}`, () => {
+      for (const contract of contracts) contract(options)
+    })
+  }
+  part('a store', manifestContract)
+  part('its runs', runsContract, removalContract)
+  part('its logs', logsContract, endsContract)
+  part('its writers', writersContract, fencingContract)
+  part('its objects', objectsContract, sealsContract)
+  part('its cache', cacheContract)
 }

@@ -65,6 +65,15 @@ export function contractTests({ open, it }: ContractOptions): ContractTest {
 
 export const PROGRAM = { program: 'contract' }
 
+/** Everyone who sees the store, with the run `r` in it. */
+export async function withRun(subject: ContractSubject): Promise<{
+  readonly backend: Backend
+  readonly other: Backend
+}> {
+  await subject.backend.createRun('r')
+  return { backend: subject.backend, other: subject.other ?? subject.backend }
+}
+
 /** A rejection with one of our codes; the message names it first and says what to try. */
 export async function rejects(promise: Promise<unknown>, code: ErrorCode): Promise<DaglogError> {
   const error = await promise.then(

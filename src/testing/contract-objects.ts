@@ -129,6 +129,11 @@ export function objectsContract(options: ContractOptions): void {
       await backend.sealObjects('a')
       assert.deepEqual(await kindsOf(backend, undefined), expected)
     }))
+}
+
+/** Objects on their way from one run to all. */
+export function sealsContract(options: ContractOptions): void {
+  const test = contractTests(options)
 
   test('shows a run’s own objects to that run only, until they are sealed', (subject) =>
     withWriters(subject, async (backend, other) => {

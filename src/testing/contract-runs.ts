@@ -141,6 +141,10 @@ export function runsContract(options: ContractOptions): void {
     }
     assert.deepEqual(await backend.listRuns(), [])
   })
+}
+
+export function removalContract(options: ContractOptions): void {
+  const test = contractTests(options)
 
   test('erases a run, and nothing of another', async ({ backend, other }) => {
     for (const id of ['a', 'a.b', 'a-b']) {

@@ -3,8 +3,9 @@
  * Knows one node only: neither how bytes are cut nor where objects live.
  *
  * `01`, then entries to the end. An entry starts with a varint (7 bits a byte, lowest first) whose
- * two low bits are a kind and whose rest is a count of bytes, never 0. Kind 0: so many literal bytes
- * follow. Kind 1 or 2: the 32-byte hash of a blob or of a rope node that stands for so many bytes.
+ * two low bits are a kind and whose rest is a count of bytes, never 0. Kind 0: that many literal
+ * bytes follow. Kind 1 or 2: the 32-byte hash of a blob or a rope node follows, which stands for
+ * that many bytes.
  * @see docs/format.md#ropes
  */
 import { assert, DaglogError } from '../core/errors.js'

@@ -67,7 +67,7 @@ interface Level {
   next: number
 }
 
-/** The walk of both readers: yields a hash, to be given its object's bytes, or bytes of the rope. */
+/** The walk of both readers: yields a hash, to be given its object's bytes, or the rope's bytes. */
 function* walkRope(
   root: Hash,
   rootKind: RopeKind,

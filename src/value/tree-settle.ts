@@ -37,7 +37,7 @@ export function settled(body: ListBody, finisher: NodeFinisher): ListBody {
   for (let level = 0; ; level++) {
     pieces = new LevelCut(level, pieces, finisher).run()
     const [only, more] = pieces
-    if (more === undefined) return openBody(only!)
+    if (more === undefined) return unwrapped(openBody(only!))
   }
 }
 

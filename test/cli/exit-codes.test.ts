@@ -91,7 +91,7 @@ describe('exit code 4, not found,', () => {
     const cwd = temporaryDir()
     const { code, err } = await daglog(['runs'], { cwd })
     expect(code).toBe(4)
-    expect(err).toMatch(/STORE_NOT_FOUND[^]*try: daglog init/)
+    expect(err).toMatch(/STORE_NOT_FOUND[\s\S]*try: daglog init/)
     expect(existsSync(join(cwd, '.daglog'))).toBe(false)
   })
 })

@@ -5,7 +5,7 @@ import { daglog, finished, json, MAIN, workplace } from './command.js'
 /** What a terminal would obey, or show as something else. */
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
-const HOSTILE = 'a\u001b[2J\u001b]0;owned\u0007\r\n\u009b31m\u202egpj.exe\u2066\u2028\u0000end'
+const HOSTILE = 'a\u001b[2J\u001b]0;owned\u0007\r\n\u009b31m\u202egpj.exe\u2066\u2028end'
 
 async function hostileStore(): ReturnType<typeof workplace> {
   return workplace(async (store) => {
@@ -33,13 +33,20 @@ describe('recorded text', () => {
     ['doctor'],
     ['show', HOSTILE],
     ['show', '@last~1', '--json'],
-    ['export', '@last~1', '--format', 'edn'],
   ]
   it.each(commands)('drives no terminal: %s %s %s', async (...args) => {
     const { cwd } = await hostileStore()
     const { out, err } = await daglog(args, { cwd })
     for (const line of `${out}${err}`.split('\n')) expect(line).not.toMatch(OBEYED)
     expect(`${out}${err}`.length).toBeGreaterThan(20)
+  })
+
+  it('has no controls in what is exported, though it may turn the direction of writing', async () => {
+    const { cwd } = await hostileStore()
+    for (const format of ['jsonl', 'edn']) {
+      const { out } = await daglog(['export', '@last~1', '--format', format], { cwd })
+      expect(out.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/)
+    }
   })
 
   it('is the same text in JSON, and cat gives it as it is', async () => {

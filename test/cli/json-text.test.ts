@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { JsonFault, parseJsonText } from '../../src/cli/json-text.js'
+import { encodeValue } from '../../src/core/encode.js'
 
 function faultOf(text: string): JsonFault | undefined {
   try {
@@ -65,9 +66,7 @@ describe('JSON that somebody typed', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(parseJsonText(JSON.stringify(number))).toBe(JSON.parse(JSON.stringify(number)))
-        expect(parseJsonText(number.toExponential(20).replace(/0+e/, 'e').replace('.e', 'e'))).toBe(
-          number + 0,
-        )
+        expect(parseJsonText(number.toExponential())).toBe(number)
       }),
       { numRuns: 300 },
     )
@@ -91,7 +90,7 @@ describe('JSON that somebody typed', () => {
 
   it('may be long and deep', () => {
     const deep = '['.repeat(5000) + ']'.repeat(5000)
-    expect(JSON.stringify(parseJsonText(deep))).toBe(deep)
+    expect(encodeValue(parseJsonText(deep)).text).toBe(deep)
     const long = JSON.stringify({ text: 'x"\\'.repeat(1_000_000) })
     expect(parseJsonText(long)).toEqual(JSON.parse(long))
   })

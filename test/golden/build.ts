@@ -47,7 +47,7 @@ async function build(name: string, target: string): Promise<void> {
   const shop = new Workshop(target)
   try {
     await golden.build(shop)
-    const expected = JSON.stringify(shop.expected(golden), null, 2)
+    const expected = JSON.stringify(await shop.expected(golden), null, 2)
     writeFileSync(join(target, 'expected.json'), `${expected}\n`)
   } finally {
     await shop.close()

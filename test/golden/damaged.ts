@@ -4,8 +4,8 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Run } from '../../src/store/run.js'
-import { cut, flip, linesOf, redact, rewrite, writeLines } from './tamper.js'
-import { authorise, note, page } from './whole.js'
+import { cut, flip, flipByte, linesOf, redact, rewrite, writeLines } from './tamper.js'
+import { authorise, note, page, rested } from './whole.js'
 import type { Golden, Verdict, Workshop } from './workshop.js'
 
 /** Runs of `events` frames each, closed, so that the store's log has their heads. */
@@ -138,10 +138,8 @@ const missingObject: Golden = {
     await pack.end()
     shop.keep()
     rmSync(shop.file('runs', 'file', 'objects.open'))
-    const bytes = readFileSync(shop.file('runs', 'bit', 'objects.open'))
-    const at = bytes.indexOf('second')
-    bytes[at] = (bytes[at] as number) ^ 1
-    writeFileSync(shop.file('runs', 'bit', 'objects.open'), bytes)
+    const open = shop.file('runs', 'bit', 'objects.open')
+    flipByte(open, readFileSync(open).indexOf('second'))
     rmSync(shop.file('packs'), { recursive: true })
   },
 }
@@ -158,9 +156,7 @@ const damagedPack: Golden = {
     await run.end()
     shop.keep()
     const name = readdirSync(shop.file('packs')).find((file) => file.endsWith('.pack')) as string
-    const bytes = readFileSync(shop.file('packs', name))
-    bytes[60] = (bytes[60] as number) ^ 1
-    writeFileSync(shop.file('packs', name), bytes)
+    flipByte(shop.file('packs', name), 60)
   },
 }
 
@@ -415,6 +411,43 @@ const malformedBody: Golden = {
   },
 }
 
+const coldDamaged: Golden = {
+  name: 'v1-cold-damaged',
+  about: 'One bit flipped in logs at rest: in the second block, in the footer.',
+  exit: 3,
+  runs: [
+    {
+      run: 'block',
+      events: 93,
+      coveredSeq: 105,
+      problems: [
+        ['frame', 93],
+        ['head', 105],
+      ],
+    },
+    { run: 'footer', events: 106, problems: [['medium', 106]], coveredSeq: 105 },
+  ],
+  async build(shop) {
+    await rested(shop, 'block', 'footer')
+    shop.keep()
+    flipByte(shop.file('runs', 'block', 'log.000000.z'), -200)
+    flipByte(shop.file('runs', 'footer', 'log.000000.z'), -30)
+  },
+}
+
+const coldUncovered: Golden = {
+  name: 'v1-cold-uncovered',
+  about: 'One bit flipped in a log at rest that no head covers: it was durable, so it is not torn.',
+  exit: 3,
+  runs: [{ run: 'block', events: 93, coveredSeq: -1, problems: [['frame', 93]] }],
+  async build(shop) {
+    await rested(shop, 'block')
+    shop.keep()
+    flipByte(shop.file('runs', 'block', 'log.000000.z'), -200)
+    writeFileSync(shop.file('store.000000.jsonl'), '')
+  },
+}
+
 export const damaged: readonly Golden[] = [
   cutTail,
   flipped,
@@ -436,4 +469,6 @@ export const damaged: readonly Golden[] = [
   segmentStartOpen,
   lateHead,
   malformedBody,
+  coldDamaged,
+  coldUncovered,
 ]

@@ -27,6 +27,14 @@ export function flip(path: string, line: number, what: string | number): void {
   writeFileSync(path, bytes)
 }
 
+/** Flip the lowest bit of a byte, counted from the end where `at` is negative. */
+export function flipByte(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  const place = at < 0 ? bytes.length + at : at
+  bytes[place] = (bytes[place] as number) ^ 1
+  writeFileSync(path, bytes)
+}
+
 /** Take `count` bytes off the end. */
 export function cut(path: string, count: number): void {
   truncateSync(path, readFileSync(path).length - count)
@@ -65,12 +73,12 @@ function readFrame(bytes: Buffer): FrameReader {
   return frame
 }
 
-/** The hash that the frame `seq` states, wherever in some segments it stands. */
-export function hashAt(paths: readonly string[], seq: number): Hash {
-  const stated = new RegExp(`\\{"seq":${seq},"time":[^{}]*?"commit":"[0-9a-f]{64}","hash":"([0-9a-f]{64})"`)
-  for (const path of paths) {
-    const found = stated.exec(readFileSync(path, 'latin1'))
-    if (found !== null) return found[1] as Hash
-  }
-  throw new Error(`no frame ${seq} in ${paths.join(', ')}`)
+/** The hash that the first frame with this seq states, wherever in the text it stands. */
+export function statedHash(text: string, seq: number): Hash {
+  const stated = new RegExp(
+    `\\{"seq":${seq},"time":[^{}]*?"commit":"[0-9a-f]{64}","hash":"([0-9a-f]{64})"`,
+  )
+  const found = stated.exec(text)
+  if (found === null) throw new Error(`no frame ${seq}`)
+  return found[1] as Hash
 }

@@ -428,6 +428,38 @@ const oddData: Golden = {
   },
 }
 
+/** An ended run whose log is long enough to be laid to rest, in two blocks. */
+export async function rested(shop: Workshop, ...ids: string[]): Promise<void> {
+  const store = await shop.store()
+  for (const id of ids) {
+    const run = await store.run(id)
+    await run.append('assistant/chunk', { message: 0, pieces: ['Let me ', 'look'], times: [0, 12] })
+    await run.appendAll([
+      { type: 'note', data: 'one' },
+      { type: 'note', data: 'two' },
+    ])
+    for (let n = 4; n < 105; n++) await note(run, `${n} `.repeat(900))
+    await run.end()
+  }
+}
+
+const cold: Golden = {
+  name: 'v1-cold',
+  about: 'An ended run whose log was laid to rest, and one that goes on behind it.',
+  exit: 0,
+  runs: [
+    { run: 'again', events: 107 },
+    { run: 'ended', events: 106 },
+  ],
+  async build(shop) {
+    await rested(shop, 'again', 'ended')
+    const again = await (await shop.store()).openRun('again')
+    await note(again, 'the next morning')
+    await again.close()
+    shop.keep()
+  },
+}
+
 export const whole: readonly Golden[] = [
   tiny,
   good,
@@ -447,4 +479,5 @@ export const whole: readonly Golden[] = [
   noStoreLog,
   longId,
   oddData,
+  cold,
 ]

@@ -1,7 +1,7 @@
 /**
  * Where one golden store is made: a live store, the copy of it that is kept, and what is expected of it.
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { directory } from '../../src/backend/fs.js'
@@ -9,7 +9,7 @@ import { nameOfRunId } from '../../src/backend/run-path.js'
 import { openStore } from '../../src/open.js'
 import type { Store } from '../../src/store/store.js'
 import { clock, processTable } from './seed.js'
-import { hashAt } from './tamper.js'
+import { statedHash } from './tamper.js'
 
 /** What both verifiers must say of a run. */
 export interface ExpectedRun {
@@ -93,22 +93,19 @@ export class Workshop {
   }
 
   /** The verdicts in full, the hashes of heads taken from the bytes. */
-  expected(golden: Golden): unknown {
+  async expected(golden: Golden): Promise<unknown> {
     const { about, opens = 'writable', exit, storeLog, runs } = golden
     return {
       about,
       opens,
       exit,
       storeLog: { ok: storeLog?.ok ?? true, incomplete: storeLog?.incomplete ?? 0 },
-      runs: runs.map((verdict) => this.expectedRun(verdict)),
+      runs: await Promise.all(runs.map((verdict) => this.expectedRun(verdict))),
     }
   }
 
-  private expectedRun(verdict: Verdict): ExpectedRun {
+  private async expectedRun(verdict: Verdict): Promise<ExpectedRun> {
     const { run, events, head = events - 1, problems = [] } = verdict
-    const dir = this.file('runs', nameOfRunId(run))
-    const names = existsSync(dir) ? readdirSync(dir).filter((name) => name.startsWith('log.')) : []
-    const paths = names.sort().map((name) => join(dir, name))
     const ok = problems.length === 0
     return {
       run,
@@ -116,12 +113,22 @@ export class Workshop {
       level: verdict.level ?? (ok ? 'head-log' : 'none'),
       events,
       objects: verdict.objects ?? 0,
-      head: head < 0 ? null : { seq: head, hash: hashAt(paths.toReversed(), head) },
+      head: head < 0 ? null : { seq: head, hash: statedHash(await this.textOf(run), head) },
       coveredSeq: verdict.coveredSeq ?? head,
       problems,
       incomplete: verdict.incomplete ?? 0,
       redacted: verdict.redacted ?? [],
       stray: verdict.stray ?? [],
     }
+  }
+
+  /** The lines of a run in the copy, the newest segment first. */
+  private async textOf(run: string): Promise<string> {
+    const backend = directory(this.target)
+    let text = ''
+    for (const { number, bytes } of await backend.segments({ run }))
+      text = `${(await backend.read({ run }, number, 0, bytes)).toString('latin1')}${text}`
+    await backend.close()
+    return text
   }
 }

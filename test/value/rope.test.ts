@@ -39,7 +39,7 @@ describe('a rope', () => {
       fc.property(fc.integer(), (seed) => {
         checkedRope(sample(seed))
       }),
-      { numRuns: LONG ? 1500 : 120 },
+      { numRuns: LONG ? 1500 : 80 },
     )
   })
 
@@ -156,7 +156,7 @@ describe('a rope from a stream', () => {
           expect(streamed(bytes, sizes, store)).toEqual(writeRope(bytes, store.put))
         },
       ),
-      { numRuns: LONG ? 1000 : 100 },
+      { numRuns: LONG ? 1000 : 60 },
     )
   })
 

@@ -1,0 +1,92 @@
+/**
+ * Directories of runs: how they come, appear and go. Each of the three is one rename or one name, so that
+ * no crash leaves a run that is half there and looks damaged.
+ */
+import { join } from 'node:path'
+import type { RunPlace } from './backend.js'
+import type { Disk } from './disk.js'
+import { createIfMissing, type FsFiles } from './fs-files.js'
+import type { FsLayout } from './fs-layout.js'
+import type { FsLogs } from './fs-log.js'
+import type { FsSegments } from './fs-segments.js'
+import { runIdOfName } from './run-path.js'
+
+/** Drafts in `tmp/` are named `<stem>.<anything>`. */
+const DRAFT = 'run'
+const REMOVED = 'removed'
+
+export class FsRuns {
+  constructor(
+    private readonly disk: Disk,
+    private readonly layout: FsLayout,
+    private readonly files: FsFiles,
+    private readonly logs: FsLogs,
+    private readonly segments: FsSegments,
+  ) {}
+
+  list(): RunPlace[] {
+    return this.disk
+      .list(this.layout.runs())
+      .map((name) => ({ id: runIdOfName(name), place: name }))
+  }
+
+  has(id: string): boolean {
+    return this.disk.exists(this.layout.run(id))
+  }
+
+  /** False where the id is taken. */
+  create(id: string): boolean {
+    this.disk.makeDir(this.layout.run(id))
+    // A log at rest has no text at its beginning any more.
+    if (this.segments.numbers({ run: id }).length > 0) return false
+    const created = createIfMissing(() => this.logs.create({ run: id }))
+    if (created) this.disk.syncDir(this.layout.runs())
+    return created
+  }
+
+  /** Begin a run outside `runs/`; for this backend it is there, and for nobody else. */
+  draft(id: string): void {
+    const dir = this.files.draftPath(DRAFT)
+    this.disk.makeDir(dir)
+    this.layout.drafts.set(id, dir)
+    this.logs.removeDead({ run: id })
+    this.logs.create({ run: id })
+  }
+
+  /** Show a draft to all. False where the id was taken meanwhile; then the draft is gone. */
+  publish(id: string): boolean {
+    const dir = this.layout.run(id)
+    this.layout.drafts.delete(id)
+    const path = this.layout.run(id)
+    try {
+      // A directory takes the place of no other that has anything in it.
+      this.disk.rename(dir, path)
+    } catch (error) {
+      const isTaken = this.disk.exists(path)
+      this.disk.removeTree(dir)
+      if (isTaken) return false
+      throw error
+    }
+    this.disk.syncDir(this.layout.runs())
+    return true
+  }
+
+  discard(id: string): void {
+    const dir = this.layout.drafts.get(id)
+    this.layout.drafts.delete(id)
+    if (dir !== undefined) this.disk.removeTree(dir)
+  }
+
+  /** It goes as a whole first, then by parts; what a crash left of earlier ones goes too. */
+  remove(id: string): void {
+    const { disk, layout } = this
+    if (this.has(id)) {
+      disk.rename(layout.run(id), this.files.draftPath(REMOVED))
+      disk.syncDir(layout.tmp())
+      disk.syncDir(layout.runs())
+    }
+    for (const name of disk.list(layout.tmp())) {
+      if (name.startsWith(`${REMOVED}.`)) disk.removeTree(join(layout.tmp(), name))
+    }
+  }
+}
