@@ -264,13 +264,13 @@ class FsLogWriter implements LogWriter {
    * file, and write what was promised to outlive the process anew, as pages that are still to be synced.
    */
   private takeBack(cutBytes: number, promisedBytes: number): void {
-    // A new writer has counted these bytes already; they are stray, and no longer ours to cut.
-    if (this.ties.successor() !== undefined) return
     try {
+      // A new writer has counted these bytes already; they are stray, and no longer ours to cut.
+      if (this.ties.successor() !== undefined) return
       const promised = Buffer.alloc(promisedBytes - cutBytes)
-      this.file.read(promised, cutBytes)
+      const count = this.file.read(promised, cutBytes)
       this.file.truncate(cutBytes)
-      if (promised.length > 0) this.file.append(promised)
+      if (count > 0) this.file.append(promised.subarray(0, count))
     } catch {
       // The first error is the one to report; recovery cuts the rest when the log is opened again.
     }

@@ -163,7 +163,7 @@ export class TreeStore implements TreeHome {
       throw named(error, hash, referrer)
     }
     if (bytes === undefined) throw missing(hash, referrer)
-    if (false) throw corrupt({ hash, referrer }, 'its bytes do not have this hash')
+    if (sha256(bytes) !== hash) throw corrupt({ hash, referrer }, 'its bytes do not have this hash')
     return bytes
   }
 }

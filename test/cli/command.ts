@@ -44,6 +44,26 @@ export async function finished(child: ChildProcess): Promise<Finished> {
   return { code, out: bytes.toString(), err: Buffer.concat(err).toString(), bytes }
 }
 
+/** Resolves once the process has printed `text`, whenever that was asked. */
+export function printed(child: ChildProcess): (text: string) => Promise<void> {
+  let out = ''
+  const waiting = new Set<() => void>()
+  child.stdout?.on('data', (piece: Buffer) => {
+    out += piece.toString()
+    for (const check of waiting) check()
+  })
+  return (text) =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (!out.includes(text)) return
+        waiting.delete(check)
+        resolve()
+      }
+      waiting.add(check)
+      check()
+    })
+}
+
 export async function daglog(
   args: readonly string[],
   options: CommandOptions = {},

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { logPath, tamper, temporaryDir } from '../store/temporary.js'
-import { daglog, finished, json, MAIN, start, workplace } from './command.js'
+import { daglog, finished, json, MAIN, printed, start, workplace } from './command.js'
 
 /** Three lines: the code and what happened, the cause, what to try. */
 const THREE_LINES = /^[A-Z_]+: .+\ncause: .+\ntry: .+\n$/
@@ -205,9 +205,10 @@ describe('an interrupt', () => {
     const { cwd } = await smallStore()
     const child = start(['tail', 'r', '--jsonl'], { cwd })
     const done = finished(child)
-    await new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()))
+    const until = printed(child)
+    await until('"seq":2')
     await daglog(['append', 'r', 'note', '--data', '{"text":"late"}'], { cwd })
-    await new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()))
+    await until('"seq":3')
     child.kill('SIGINT')
     const { code, out, err } = await done
     expect([code, err]).toEqual([130, ''])

@@ -66,7 +66,8 @@ describe('JSON that somebody typed', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(parseJsonText(JSON.stringify(number))).toBe(JSON.parse(JSON.stringify(number)))
-        expect(parseJsonText(number.toExponential())).toBe(number)
+        const written = number.toExponential()
+        expect(parseJsonText(written)).toBe(Number(written))
       }),
       { numRuns: 300 },
     )

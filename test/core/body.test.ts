@@ -151,7 +151,7 @@ describe('a member', () => {
 
   // Between about 3,070 and 4,096 bytes a byte array goes out of line as base64 in JSON, and a string just
   // under the limit as JSON text: exact, but bytes and text that could be shared with others' are not.
-  it.fails('goes out of line as its own bytes whenever it goes out of line', () => {
+  it('goes out of line as its own bytes whenever it goes out of line', () => {
     expect(pointersOf(encodeData({ a: new Uint8Array(cut) }))).not.toContain('/a json')
     expect(pointersOf(encodeData({ a: 'x'.repeat(cut) }))).not.toContain('/a json')
   })
@@ -169,16 +169,17 @@ describe('a member', () => {
 
   it('that is tagged inside keeps its tags, out of line too', () => {
     const encoded = encodeData({ a: [1n, 'x'.repeat(5000), undefined] })
-    expect(pointersOf(encoded)).toEqual(['/a json'])
-    expect(encoded.tags).toEqual([
-      ['/a/0', 'bigint'],
-      ['/a/2', 'undefined'],
-    ])
+    expect(pointersOf(encoded)).toEqual(['/a tagged'])
+    expect(encoded.tags).toEqual([])
+    const [large] = encoded.large as [{ bytes: Uint8Array }]
+    expect(Buffer.from(large.bytes).toString().split('\n')[1]).toBe(
+      '[["/0","bigint"],["/2","undefined"]]',
+    )
   })
 
   // 100,000 NaN in a vector make 1.9 MB of tags in every frame, though the vector itself is out of line;
   // about 850,000 of them are refused with LIMIT_EXCEEDED. Tags of a value should go where the value goes.
-  it.fails('that is out of line takes its tags with it', () => {
+  it('that is out of line takes its tags with it', () => {
     const { inline, tags } = encodeData({ vector: new Array(10_000).fill(Number.NaN) })
     expect(inline.length + JSON.stringify(tags).length).toBeLessThan(BODY_DATA_BYTES_MAX)
   })
@@ -270,7 +271,7 @@ describe('a body', () => {
   })
 
   // A chain can be whole and its bodies still be nonsense: another program may have written them.
-  it.fails('that is JSON of another shape is refused with words', () => {
+  it('that is JSON of another shape is refused with words', () => {
     for (const text of ['null', '5', '"x"', '[]', '{}', '{"data":1,"refs":[[5,5,5,5,5]]}']) {
       try {
         const body = parseBody(Buffer.from(text))
@@ -284,7 +285,7 @@ describe('a body', () => {
 
   // verify looks for refs at one fixed offset, reading looks anywhere: a body that has them elsewhere would
   // verify while its objects are gone. parseBody should refuse what refsOf does not see.
-  it.fails('has its refs where verify looks for them, or is refused', () => {
+  it('has its refs where verify looks for them, or is refused', () => {
     const hash = sha256(Buffer.from('x'))
     const row = JSON.stringify([['/a', hash, hash, 5, 'text']])
     const bodies = [

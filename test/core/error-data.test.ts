@@ -43,7 +43,7 @@ describe('an error as data', () => {
   })
 
   // `String(error)` throws for these; in a step that would hide the error itself and leave the step open.
-  it.fails('is made of anything at all, also of what has no text', () => {
+  it('is made of anything at all, also of what has no text', () => {
     const bad = {
       toString() {
         throw new Error('no text')
@@ -54,7 +54,7 @@ describe('an error as data', () => {
     }
   })
 
-  it.fails('can always be encoded, whatever the error says of itself', () => {
+  it('can always be encoded, whatever the error says of itself', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -72,6 +72,7 @@ describe('an error as data', () => {
         ),
         (fields) => {
           const error = new Error('e')
+          void error.stack // V8 makes the text now, while the name still has one.
           for (const [key, value] of Object.entries(fields))
             Object.defineProperty(error, key, { value })
           const data = errorData(error)
@@ -84,12 +85,12 @@ describe('an error as data', () => {
     )
   })
 
-  it.fails('keeps what an error of another realm says', () => {
+  it('keeps what an error of another realm says', () => {
     const error = vm.runInNewContext('Object.assign(new TypeError("there"), { code: "E_X" })')
     expect(errorData(error)).toMatchObject({ name: 'TypeError', message: 'there', code: 'E_X' })
   })
 
-  it.fails('keeps what a plain object says that was thrown', () => {
+  it('keeps what a plain object says that was thrown', () => {
     expect(errorData({ message: 'rate limited', code: 'E_RATE' })).toMatchObject({
       message: 'rate limited',
       code: 'E_RATE',

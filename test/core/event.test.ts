@@ -43,7 +43,7 @@ describe('an event type', () => {
     }
   })
 
-  it.fails('that no JSON can show is refused with words too', () => {
+  it('that no JSON can show is refused with words too', () => {
     const cycle: unknown[] = []
     cycle.push(cycle)
     for (const type of [1n, cycle]) {

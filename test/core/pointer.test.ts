@@ -69,7 +69,7 @@ describe('a JSON pointer', () => {
   })
 
   // `length` is an own property; RFC 6901 knows only indexes in an array.
-  it.fails('finds in an array only what is in it', () => {
+  it('finds in an array only what is in it', () => {
     expect(() => valueAt([1, 2], '/length')).toThrow(/^POINTER_NOT_FOUND/)
   })
 })

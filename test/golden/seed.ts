@@ -6,27 +6,25 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import type { ProcessTable } from '../../src/backend/process-identity.js'
 
-let drawn = 0
-
-/** From here on every random byte of this process follows from `seed` and how many were drawn before. */
+/**
+ * From here on every random byte of this process follows from `seed` and from how many draws of the same
+ * size there were before: more or fewer lock tokens change no salt.
+ */
 export function seedChance(seed: string): void {
-  drawn = 0
-  const fill = (bytes: Uint8Array): void => {
+  const draws = new Map<number, number>()
+  const fill = <T extends Uint8Array>(bytes: T): T => {
+    const draw = draws.get(bytes.length) ?? 0
+    draws.set(bytes.length, draw + 1)
     for (let at = 0; at < bytes.length; at += 32) {
-      const block = crypto.createHash('sha256').update(`${seed}/${drawn++}`).digest()
+      const text = `${seed}/${bytes.length}/${draw}/${at}`
+      const block = crypto.createHash('sha256').update(text).digest()
       bytes.set(block.subarray(0, Math.min(32, bytes.length - at)), at)
     }
+    return bytes
   }
   Object.assign(crypto, {
-    randomBytes: (count: number) => {
-      const bytes = Buffer.alloc(count)
-      fill(bytes)
-      return bytes
-    },
-    randomFillSync: (bytes: Uint8Array) => {
-      fill(bytes)
-      return bytes
-    },
+    randomBytes: (count: number) => fill(Buffer.alloc(count)),
+    randomFillSync: fill,
   })
   syncBuiltinESMExports()
 }
