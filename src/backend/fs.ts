@@ -100,6 +100,8 @@ class FsBackend implements Backend {
       if (disk.exists(layout.manifest())) return false
       this.syncAbove()
       if (!disk.exists(layout.segment('store', 0))) createIfMissing(() => this.logs.create('store'))
+      // All parts are there for good before the manifest is: some may be from an attempt that failed.
+      disk.syncDir(layout.root)
       const draft = this.files.draft(bytes)
       // The manifest comes last and at once: a store without it is none.
       const created = createIfMissing(() => disk.link(draft, layout.manifest()))

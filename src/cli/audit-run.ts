@@ -1,7 +1,6 @@
 /**
- * The audit of one run, whatever happens: a run whose bytes cannot even be asked for hides no other.
+ * The audit of one run, whatever happens: a run that cannot even be read hides no other.
  */
-import { DaglogError } from '../core/errors.js'
 import type { Store } from '../store/store.js'
 import { verifyRun } from '../store/verify.js'
 import type { KnownHead, RunReport } from '../store/verify-report.js'
@@ -19,15 +18,12 @@ export async function auditRun(
 ): Promise<TimedReport> {
   const began = performance.now()
   const report = await verifyRun(store.context, id, head === undefined ? {} : { head }).catch(
-    (error: unknown) => {
-      if (error instanceof DaglogError && error.code === 'READ_FAILED') return unread(id, error)
-      throw error
-    },
+    (error: unknown) => unread(id, error instanceof Error ? error.message : String(error)),
   )
   return { ...report, ms: Math.round(performance.now() - began) }
 }
 
-function unread(run: string, error: DaglogError): RunReport {
+function unread(run: string, reason: string): RunReport {
   return {
     run,
     ok: false,
@@ -37,7 +33,7 @@ function unread(run: string, error: DaglogError): RunReport {
     bytes: 0,
     head: undefined,
     coveredSeq: -1,
-    problems: [{ kind: 'medium', seq: 0, reason: error.message }],
+    problems: [{ kind: 'medium', seq: 0, reason }],
     problemsMore: 0,
     incomplete: [],
     redacted: [],

@@ -55,7 +55,12 @@ export async function* storeFindings(store: Store): AsyncGenerator<Finding> {
   yield mediumFinding(place)
   yield await logFinding(store)
   yield await lockFinding(store, 'store', "the store's log")
-  const runs = await store.runs()
+  let runs: readonly RunInfo[] = []
+  try {
+    runs = await store.runs()
+  } catch (error) {
+    yield { state: 'bad', about: 'runs', what: `cannot be listed: ${reasonOf(error)}` }
+  }
   for (const run of runs) yield* runFindings(store, run)
   yield {
     state: 'note',
@@ -153,7 +158,7 @@ async function* runFindings(store: Store, info: RunInfo): AsyncGenerator<Finding
       yield { state: 'incomplete', about, what: `left open: ${open.slice(0, 5).join(', ')}` }
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     yield {
       state: 'bad',
       about,
@@ -161,6 +166,10 @@ async function* runFindings(store: Store, info: RunInfo): AsyncGenerator<Finding
       advice: `daglog verify ${info.id}`,
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 const PROBE_KEY = 'doctor/probe'

@@ -50,8 +50,18 @@ async function exported(
   return lines(what.format === 'edn' ? ednEvents(events, options) : jsonlEvents(events, options))
 }
 
+const PIECE_LENGTH_MIN = 64 * 1024
+
+/** Lines as larger pieces: one write for many events. */
 async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const text of texts) yield Buffer.from(`${text}\n`)
+  let piece = ''
+  for await (const text of texts) {
+    piece += `${text}\n`
+    if (piece.length < PIECE_LENGTH_MIN) continue
+    yield Buffer.from(piece)
+    piece = ''
+  }
+  if (piece !== '') yield Buffer.from(piece)
 }
 
 /** The line with which a bundle says that an object was not to be had; nothing else in it begins so. */

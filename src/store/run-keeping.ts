@@ -23,9 +23,13 @@ export interface Kept {
   identity(): Promise<Hash | undefined>
 }
 
+/** Of a log whose writer was killed, opening reads at most about this part again, or `HEAD_EVERY_BYTES`. */
+const SNAPSHOT_SHARE = 32
+
 export class RunKeeping {
   private notedSeq: number
   private notedBytes: number
+  private snapshotBytes: number
   private noting: Promise<void> = Promise.resolve()
   private sealing: Promise<void> = Promise.resolve()
   /** Bytes of values since the open objects were last looked at. */
@@ -39,6 +43,7 @@ export class RunKeeping {
   ) {
     this.notedSeq = notedSeq
     this.notedBytes = log.head().place.to
+    this.snapshotBytes = this.notedBytes
   }
 
   /** After an append: note the head where a turn ended or much was written, seal where there is much. */
@@ -52,6 +57,23 @@ export class RunKeeping {
     if (!appended.turnEnded && head.place.to - this.notedBytes <= HEAD_EVERY_BYTES) return
     this.notedBytes = head.place.to
     this.noting = this.noting.then(() => this.note(head))
+    const grownBytes = head.place.to - this.snapshotBytes
+    if (grownBytes > Math.max(HEAD_EVERY_BYTES, head.place.to / SNAPSHOT_SHARE))
+      this.snapshotSoon(head)
+  }
+
+  /** Not only when the writer lets go: after a kill, the whole of a long log would have to be read. */
+  private snapshotSoon(head: Head): void {
+    this.snapshotBytes = head.place.to
+    // Taken now: by the time the head is known to be durable, the index has gone on.
+    const state = this.run.index().toJSON()
+    const work = async (): Promise<void> => {
+      await this.log.appender.sync()
+      await this.context.snapshots.write(snapshotKey(this.run.id), head, state)
+    }
+    this.noting = this.noting.then(() =>
+      this.unless('index could not be kept; the next start reads more', work),
+    )
   }
 
   /** A run that the store's log does not know yet is noted at once, so that lists show it. */

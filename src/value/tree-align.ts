@@ -61,7 +61,7 @@ function alignNodes(
     while (at < rightFrom) start += sizes[at++]!
     const gone = left.slice(leftFrom, leftTo)
     const come = right.slice(rightFrom, rightTo)
-    if (false) alignNodes(below(gone), below(come), start, changes)
+    if (levelOf((gone[0] ?? come[0])!) > 0) alignNodes(below(gone), below(come), start, changes)
     else alignSlots(slotsOf(gone), slotsOf(come), start, changes)
   }
 }

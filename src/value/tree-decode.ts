@@ -286,9 +286,7 @@ class Decoder {
       isCut = cutter.take(reader.bytes, fromByte, reader.at)
     }
     if (closed && !isCut) reader.fail('a list is cut where it should not be')
-    const leaf = new LeafNode(slots)
-    leaf.closed = closed
-    return leaf
+    return new LeafNode(slots)
   }
 
   #inner(level: number | undefined, closed: boolean): Exclude<ListBody, LeafNode> {
@@ -311,7 +309,6 @@ class Decoder {
     if (closed && !isCut) reader.fail('a list is cut where it should not be')
     const inner = innerOf(children, ownLevel)
     if (!Number.isSafeInteger(bodySize(inner))) reader.fail('it has too many elements')
-    inner.closed = closed
     return inner
   }
 

@@ -1,7 +1,8 @@
 /**
  * Lists as they are edited: a tree of leaves in any shape, found and changed by position.
  * Knows nothing of the canonical shape; `tree-settle.ts` brings a list into it at commit, so that
- * edits between commits hash nothing. Nodes are never merged here, only split and dropped.
+ * edits between commits hash nothing. Nodes are never merged here, only split and dropped; what is
+ * inserted goes into the leaf that is there, at the end into the last, so no two lists are ever joined.
  */
 import {
   bodySize,
@@ -137,7 +138,7 @@ function rooted(nodes: readonly ListChild[]): ListBody {
 }
 
 /** The lowest node that holds the whole list. */
-export function unwrapped(body: ListBody): ListBody {
+function unwrapped(body: ListBody): ListBody {
   let root = body
   while (root.kind === KIND.inner && root.slots.length === 1) root = openBody(root.slots[0]!)
   return root

@@ -53,7 +53,7 @@ export type Expectation =
   | { readonly role: 'root' | 'value' }
   /** Part of a map: every key's path starts with `prefix`, in hex digits. */
   | { readonly role: 'map'; readonly size: number; readonly prefix: string }
-  /** Part of a list; `closed` where it must end at a boundary, being followed by more. */
+  /** Part of a list; `closed` where it must end with a cut, as more follows. */
   | {
       readonly role: 'list'
       readonly size: number
@@ -116,12 +116,10 @@ export class ListNode {
 /** Elements of a list. */
 export class LeafNode {
   readonly kind = KIND.leaf
-  /** As in RecordNode; once known, this leaf is cut where the canonical list cuts. */
+  /** As in RecordNode. Once it is known, this leaf is cut as the canonical list is. */
   bytes = 0
   hash: Hash | undefined = undefined
   home: TreeHome | undefined = undefined
-  /** Known to end at a boundary, so that what follows can not change it. */
-  closed = false
 
   constructor(readonly slots: Slot[]) {}
 }
@@ -132,8 +130,6 @@ export class InnerNode {
   bytes = 0
   hash: Hash | undefined = undefined
   home: TreeHome | undefined = undefined
-  /** Known to end at a boundary, on this level and on every one below. */
-  closed = false
 
   constructor(
     /** 1 above leaves. */

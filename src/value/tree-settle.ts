@@ -1,13 +1,14 @@
 /**
  * Brings a list into its canonical shape: cut where `tree-cut.ts` cuts, level by level.
- * Costs what changed since the list last had that shape: settled nodes are taken over whole, and
- * cutting resumes with them as soon as it reaches the start of one.
+ * Costs what changed since the list last had that shape: settled nodes are taken over whole as soon
+ * as cutting reaches the start of one. That is right as each settled node ends with a cut, but for the
+ * last of a list, and nothing comes after that one: what is appended goes into it (`tree-list.ts`).
  */
 import { Buffer } from 'node:buffer'
 import type { ByteWriter } from './tree-bytes.js'
 import { Cutter } from './tree-cut.js'
 import { writeListChild, writeListHead, writeSlot } from './tree-encode.js'
-import { bodyEach, innerOf, levelOf, unwrapped } from './tree-list.js'
+import { bodyEach, innerOf, levelOf } from './tree-list.js'
 import {
   bodySize,
   KIND,
@@ -37,7 +38,7 @@ export function settled(body: ListBody, finisher: NodeFinisher): ListBody {
   for (let level = 0; ; level++) {
     pieces = new LevelCut(level, pieces, finisher).run()
     const [only, more] = pieces
-    if (more === undefined) return unwrapped(openBody(only!))
+    if (more === undefined) return openBody(only!)
   }
 }
 
@@ -76,14 +77,14 @@ class LevelCut {
     const work = this.pieces.toReversed()
     for (let piece = work.pop(); piece !== undefined; piece = work.pop()) {
       if (levelOf(piece) < this.level) this.#take(piece)
-      else if (this.#open.length === 0 && fits(piece, work.length === 0)) this.#out.push(piece)
+      else if (this.#open.length === 0 && isSettled(piece)) this.#out.push(piece)
       else {
         const node = openBody(piece)
         if (node.kind === KIND.leaf) for (const slot of node.slots) this.#take(slot)
         else for (let i = node.slots.length - 1; i >= 0; i--) work.push(node.slots[i]!)
       }
     }
-    if (this.#open.length > 0) this.#emit(false)
+    if (this.#open.length > 0) this.#emit()
     if (this.#first !== undefined) {
       const inlineMax = this.#out.length === 1 ? TREE_INLINE_BYTES_MAX : TREE_CHILD_INLINE_BYTES_MAX
       this.finisher.finish(this.#first.node, this.#first.bytes, inlineMax)
@@ -97,15 +98,14 @@ class LevelCut {
     if (this.level === 0) writeSlot(items, item as Slot)
     else writeListChild(items, item as ListChild)
     this.#open.push(item)
-    if (this.#cutter.take(items.buffer, fromByte, items.at)) this.#emit(true)
+    if (this.#cutter.take(items.buffer, fromByte, items.at)) this.#emit()
   }
 
-  #emit(atCut: boolean): void {
+  #emit(): void {
     const { level, finisher } = this
     const { items, whole } = finisher
     const open = this.#open
     const node = level === 0 ? new LeafNode(open as Slot[]) : innerOf(open as ListChild[], level)
-    node.closed = atCut && (level === 0 || isClosed(open[open.length - 1] as ListChild))
     whole.at = 0
     writeListHead(whole, level, open.length)
     whole.raw(items.view())
@@ -117,13 +117,6 @@ class LevelCut {
   }
 }
 
-/** Whether a node stays as it is where a cut lies before it; `last`: nothing follows. */
-function fits(piece: ListChild, last: boolean): boolean {
-  const isSettled = piece.kind === KIND.stub || piece.bytes > 0
-  return isSettled && (last || isClosed(piece))
-}
-
-function isClosed(piece: ListChild): boolean {
-  if (piece.kind !== KIND.stub) return piece.closed
-  return piece.expect.role === 'list' && piece.expect.closed
+function isSettled(piece: ListChild): boolean {
+  return piece.kind === KIND.stub || piece.bytes > 0
 }

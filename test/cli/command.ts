@@ -2,8 +2,11 @@
  * The built command line, run as people run it: a process with a working directory.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Store } from '../../src/index.js'
+import { afterAll, beforeAll } from 'vitest'
+import { openStore, type Store } from '../../src/index.js'
 import { temporaryDir, temporaryStore } from '../store/temporary.js'
 
 export const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')
@@ -90,6 +93,21 @@ export async function workplace(
   await fill(store)
   await store.close()
   return { cwd, dir }
+}
+
+/** The same for all tests of a `describe` that only read. Good once its tests run. */
+export function sharedWorkplace(fill: (store: Store) => Promise<unknown>): {
+  readonly cwd: string
+} {
+  const shared = { cwd: '' }
+  beforeAll(async () => {
+    shared.cwd = mkdtempSync(join(tmpdir(), 'daglog-test-'))
+    const store = await openStore(join(shared.cwd, '.daglog'))
+    await fill(store)
+    await store.close()
+  })
+  afterAll(() => rmSync(shared.cwd, { recursive: true, force: true }))
+  return shared
 }
 
 /** The one JSON document of `--json`. */

@@ -10,21 +10,34 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/index.js'
 import { logPath, tamper, temporaryDir } from '../store/temporary.js'
-import { daglog, finished, json, MAIN, printed, start, workplace } from './command.js'
+import {
+  daglog,
+  finished,
+  json,
+  MAIN,
+  printed,
+  sharedWorkplace,
+  start,
+  workplace,
+} from './command.js'
 
 /** Three lines: the code and what happened, the cause, what to try. */
 const THREE_LINES = /^[A-Z_]+: .+\ncause: .+\ntry: .+\n$/
 
+async function smallRun(store: Store): Promise<void> {
+  const run = await store.createRun({ id: 'r' })
+  await run.append('note', { text: 'hello' })
+  await run.append('note', { page: 'p'.repeat(6000) })
+}
+
 async function smallStore(): ReturnType<typeof workplace> {
-  return workplace(async (store) => {
-    const run = await store.createRun({ id: 'r' })
-    await run.append('note', { text: 'hello' })
-    await run.append('note', { page: 'p'.repeat(6000) })
-  })
+  return workplace(smallRun)
 }
 
 describe('exit code 2, wrong usage,', () => {
+  const shared = sharedWorkplace(smallRun)
   const cases: readonly (readonly [string, readonly string[], string])[] = [
     ['an unknown verb, with the nearest one', ['shwo'], 'try: daglog show'],
     [
@@ -56,7 +69,7 @@ describe('exit code 2, wrong usage,', () => {
     ['a verb that comes later', ['replay', 'r', '--', 'node', 'agent.js'], 'later version'],
   ]
   it.each(cases)('is given for %s', async (_, args, told) => {
-    const { cwd } = await smallStore()
+    const { cwd } = shared
     const { code, out, err } = await daglog(args, { cwd })
     expect(err).toContain(told)
     expect(err).toMatch(THREE_LINES)
@@ -71,6 +84,7 @@ describe('exit code 2, wrong usage,', () => {
 })
 
 describe('exit code 4, not found,', () => {
+  const shared = sharedWorkplace(smallRun)
   const cases: readonly (readonly [string, readonly string[], string])[] = [
     ['a run', ['show', 'nope'], 'RUN_NOT_FOUND'],
     ['@last of too few runs', ['show', '@last~5'], 'RUN_NOT_FOUND'],
@@ -80,7 +94,7 @@ describe('exit code 4, not found,', () => {
     ['a hash', ['cat', 'f'.repeat(64)], 'POINTER_NOT_FOUND'],
   ]
   it.each(cases)('is given for %s', async (_, args, told) => {
-    const { cwd } = await smallStore()
+    const { cwd } = shared
     const { code, err } = await daglog(args, { cwd })
     expect(err).toContain(told)
     expect(err).toMatch(THREE_LINES)

@@ -16,7 +16,10 @@ async function bundleOf() {
   const store = await openStore(memory())
   const run = await store.run('r')
   for (let n = 0; n < 3; n += 1) await run.append('note', { n, text: LARGE + n })
-  await run.appendAll([{ type: 'note', data: 1 }, { type: 'note', data: 2 }])
+  await run.appendAll([
+    { type: 'note', data: 1 },
+    { type: 'note', data: 2 },
+  ])
   await run.close()
   const parts = []
   for await (const part of await store.exportBundle('r')) parts.push(part)
@@ -162,8 +165,13 @@ const scenarios: Record<string, Scenario> = {
     async play({ machine, ledger }) {
       const { store } = await machine.start()
       const run = await store.openRun('r')
-      const big = randomBytes(1024 * 1024).toString('latin1').slice(0, 900_000)
-      await Promise.all([ledger.append(run, [['note', { text: big }]]), ledger.append(run, [['note', { text: `${big}and more` }]])])
+      const big = randomBytes(1024 * 1024)
+        .toString('latin1')
+        .slice(0, 900_000)
+      await Promise.all([
+        ledger.append(run, [['note', { text: big }]]),
+        ledger.append(run, [['note', { text: `${big}and more` }]]),
+      ])
       const other = await store.run('s')
       await ledger.append(other, [['note', { text: big }]])
       await store.close()
@@ -176,7 +184,11 @@ const scenarios: Record<string, Scenario> = {
     async play({ machine, ledger }) {
       const { store } = await machine.start()
       const bundle = await bundleOf()
-      await store.importBundle({ name: 'bundle', bytes: bundle.length, read: async (from, length) => bundle.subarray(from, from + length) })
+      await store.importBundle({
+        name: 'bundle',
+        bytes: bundle.length,
+        read: async (from, length) => bundle.subarray(from, from + length),
+      })
       await store.close()
     },
   },
@@ -184,7 +196,8 @@ const scenarios: Record<string, Scenario> = {
     async before({ machine, ledger }) {
       const { store } = await machine.start()
       const run = await store.run('r')
-      for (let n = 0; n < 30; n += 1) await ledger.append(run, [['note', { text: 'x'.repeat(3000) }]])
+      for (let n = 0; n < 30; n += 1)
+        await ledger.append(run, [['note', { text: 'x'.repeat(3000) }]])
       await run.close()
       await store.close()
     },
@@ -203,7 +216,10 @@ const scenarios: Record<string, Scenario> = {
       const { store } = await machine.start()
       const run = await store.run('r')
       for (let turn = 1; turn < 34; turn += 1) {
-        await ledger.append(run, [['turn/start', { turn }], ['turn/end', { turn, reason: 'completed' }]])
+        await ledger.append(run, [
+          ['turn/start', { turn }],
+          ['turn/end', { turn, reason: 'completed' }],
+        ])
       }
       await run.close()
       await store.close()
@@ -212,7 +228,10 @@ const scenarios: Record<string, Scenario> = {
       const { store } = await machine.start()
       const run = await store.openRun('r')
       for (let turn = 34; turn < 70; turn += 1) {
-        await ledger.append(run, [['turn/start', { turn }], ['turn/end', { turn, reason: 'completed' }]])
+        await ledger.append(run, [
+          ['turn/start', { turn }],
+          ['turn/end', { turn, reason: 'completed' }],
+        ])
         await run.release()
       }
       await store.close()

@@ -26,6 +26,8 @@ export interface PowerLossOptions {
   /** Most crash states to visit at one moment. */
   readonly limit: number
   readonly seed?: number
+  /** Whether the scenario lets go of runs with open turns or steps. */
+  readonly mayStayOpen?: boolean
 }
 
 /** A moment of a scenario: the disk, and what had been promised. */
@@ -87,12 +89,9 @@ async function recorded(stage: Stage, play: Scenario['play']): Promise<Moment[]>
 }
 
 /** Lose power at each moment, in every way or in many. */
-export async function losePower(
-  scenario: Scenario,
-  { disk, limit, seed = 1 }: PowerLossOptions,
-): Promise<Tally> {
-  const { moments, stage } = await momentsOf(scenario, disk)
-  const visitor = new Visitor({ limit, seed })
+export async function losePower(scenario: Scenario, options: PowerLossOptions): Promise<Tally> {
+  const { moments, stage } = await momentsOf(scenario, options.disk)
+  const visitor = new Visitor(options)
   await visitor.visit(moments, stage.ledger)
   return visitor.tally
 }
@@ -101,10 +100,10 @@ export async function losePower(
 export async function killThenLosePower(
   scenario: Scenario,
   sequel: Scenario['play'],
-  { disk, limit, seed = 1 }: PowerLossOptions,
+  options: PowerLossOptions,
 ): Promise<Tally> {
-  const { moments, stage } = await momentsOf(scenario, disk)
-  const visitor = new Visitor({ limit, seed })
+  const { moments, stage } = await momentsOf(scenario, options.disk)
+  const visitor = new Visitor(options)
   for (const moment of moments) {
     const next: Stage = {
       machine: stage.machine.afterKill(moment.disk),
@@ -137,7 +136,7 @@ class Visitor {
   }
   private readonly surveys = new Map<string, Survey>()
 
-  constructor(private readonly options: { readonly limit: number; readonly seed: number }) {}
+  constructor(private readonly options: PowerLossOptions) {}
 
   async visit(moments: readonly Moment[], ledger: Ledger, prefix = ''): Promise<void> {
     const { tally } = this
@@ -167,6 +166,7 @@ class Visitor {
     if (known === undefined) this.tally.distinct += 1
     return [
       ...(known === undefined ? found.complaints : []),
+      ...(known === undefined && !this.options.mayStayOpen ? found.open : []),
       ...ledger.losses(found.before, position).map((loss) => `before: ${loss}`),
       ...ledger.losses(found.after, position).map((loss) => `after: ${loss}`),
     ]

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { loadTree, type Tree, treeFrom } from '../../src/value/tree.js'
-import { KIND, type MapNode } from '../../src/value/tree-node.js'
+import { loadTree, Tree, treeFrom } from '../../src/value/tree.js'
+import { keyPath, placeBit } from '../../src/value/tree-key.js'
+import { childrenAt, countBits, mapOf } from '../../src/value/tree-map.js'
+import { KIND, MapNode } from '../../src/value/tree-node.js'
 import { isSame, keys, MemoryObjects, runs, TRICKY_KEYS } from './tree-model.js'
 
 const steps = fc.array(
@@ -100,6 +102,43 @@ describe('a key whose path collides for long', () => {
     for (const [i, key] of colliding.entries()) expect(both.get([key])).toBe(i)
     const backwards = colliding.toReversed()
     expect(backwards.reduce((next: Tree, key) => next.delete([key]), both).hash()).toBe(tree.hash())
+  })
+})
+
+describe('a map that no edit makes', () => {
+  const names = Array.from({ length: 90 }, (_, i) => `k${i}`)
+  const isAt7 = (key: string) => placeBit(key, keyPath(key), 0) === 1 << 7
+  const entries = names.filter((key) => !isAt7(key)).map((key, i) => ({ key, slot: i }))
+  const alone = names.find(isAt7)!
+  const map = mapOf(entries)
+
+  /** The map with `child`, which says that it has `size` entries, at place 7. */
+  function withChild(child: MapNode, size: number): MapNode {
+    const at = childrenAt(map) + countBits((map.places >>> 16) & 0x7f)
+    const said = new MapNode(child.places, child.slots, size)
+    return new MapNode(map.places | (1 << 23), map.slots.toSpliced(at, 0, said), map.size + size)
+  }
+
+  it('is refused when it is read', () => {
+    const large = 'x'.repeat(100)
+    const one = mapOf([{ key: alone, slot: 1 }], 1)
+    const oneLarge = mapOf([{ key: alone, slot: large }], 1)
+    const stray = mapOf(
+      entries.slice(0, 3).map(({ key }) => ({ key, slot: large })),
+      1,
+    )
+    const malformed: [string, MapNode][] = [
+      ['a child of one entry', withChild(one, 1)],
+      ['the same as an object', withChild(oneLarge, 1)],
+      ['the same that says it has two', withChild(oneLarge, 2)],
+      ['keys in the wrong place', withChild(stray, 3)],
+      ['too few keys', mapOf(entries.slice(0, 20))],
+    ]
+    for (const [what, node] of malformed) {
+      const objects = new MemoryObjects()
+      const root = new Tree(node).commit(objects.store())
+      expect(() => loadTree(root, objects.store()).toJSON(), what).toThrow('OBJECT_CORRUPT')
+    }
   })
 })
 

@@ -90,6 +90,20 @@ describe('a committed tree', () => {
     second.puts = 0
     changed.commit(store)
     expect(second.puts).toBe(1)
+    const small = loadTree(treeFrom({ a: 1 }).commit(first.store()), first.store())
+    expect(second.objects.has(small.commit(store))).toBe(true)
+  })
+
+  it('goes on being read from where it was loaded', () => {
+    const first = new MemoryObjects()
+    const root = treeFrom(plain).commit(first.store())
+    const loaded = loadTree(root, first.store({ cacheBytesMax: 5000 }))
+    const store = new MemoryObjects().store({ load: () => undefined })
+    loaded.commit(store)
+    expect(isSame(loaded.toJSON(), plain)).toBe(true)
+    expect(loaded.push(['list'], 'more').commit(store)).toBe(
+      treeFrom({ ...plain, list: [...plain.list, 'more'] }).hash(),
+    )
   })
 
   it('is as new to a store whose put failed half way', () => {
