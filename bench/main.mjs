@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { machine } from './machine.mjs'
 import { scratchIsMemory } from './scratch.mjs'
-import { table } from './table.mjs'
+import { isWithin, table } from './table.mjs'
 
 /** @type {Record<string, () => Promise<(options: {quick: boolean, tell: (line: string) => void}) => unknown>>} */
 const TOPICS = {
@@ -55,8 +55,8 @@ async function runAll(names) {
   for (const name of names) {
     const rows = await runChild(name)
     if (rows === undefined) return 1
-    if (flags.json)
-      console.log(JSON.stringify({ schema: 'daglog.bench/1', topic: name, ...about, rows }))
+    const line = { schema: 'daglog.bench/1', topic: name, ok: rows.every(isWithin), ...about, rows }
+    if (flags.json) console.log(JSON.stringify(line))
     found.push({ name, rows })
   }
   if (!flags.json) console.log(table(about, found))

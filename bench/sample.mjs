@@ -115,11 +115,16 @@ export function frameText(event) {
 }
 
 /**
+ * @typedef {(log: LogFile, fold: (frame: ReturnType<LogFile['add']>) => void, index: RunIndex) => void} Fill
+ *   Adds frames, gives each to `fold`, and finds in `index` what they come to.
+ */
+
+/**
  * A run whose whole log is written by `fill`, with its head in the store's log and its index in the cache:
  * what a writer that closed it leaves behind.
  * @param {import('../dist/store/store.js').Store} store In a directory.
  * @param {string} id
- * @param {(log: LogFile, fold: (frame: ReturnType<LogFile['add']>) => void) => void} fill
+ * @param {Fill} fill
  */
 export async function layRun(store, id, fill) {
   const { head, bytes } = await writeRun(store, id, fill)
@@ -132,7 +137,7 @@ export async function layRun(store, id, fill) {
  * The log alone.
  * @param {import('../dist/store/store.js').Store} store
  * @param {string} id
- * @param {(log: LogFile, fold: (frame: ReturnType<LogFile['add']>) => void) => void} fill
+ * @param {Fill} fill
  */
 export async function writeRun(store, id, fill) {
   const layout = new FsLayout(store.place)
@@ -141,7 +146,7 @@ export async function writeRun(store, id, fill) {
   const index = new RunIndex()
   const first = log.add('run/start', { id })
   index.apply(first)
-  fill(log, (frame) => index.apply(frame))
+  fill(log, (frame) => index.apply(frame), index)
   log.close()
   const { hash, place, bytes } = log
   const seq = log.seq - 1

@@ -5,16 +5,16 @@
 /**
  * @typedef {object} Row
  * @property {string} what
- * @property {number} value Median of the rounds.
+ * @property {number} median Of the rounds.
  * @property {string} unit
  * @property {{value: number, unit: string}} [p99]
- * @property {{what: string, value: number, ratio: number}} [limit] Measured in the same rounds. `ratio` says
+ * @property {{what: string, median: number, ratio: number}} [limit] Measured in the same rounds. `ratio` says
  *   how much of its rate we reach, or how many times its time we take.
  * @property {number} [rssBytes] The most memory that a process had.
  * @property {{lists: number, stats: number, opens: number, bytesRead: number}} [disk] What was asked of the disk.
  * @property {Bars} [bars]
  *
- * @typedef {{ratioMin?: number, ratioMax?: number, valueMin?: number, valueMax?: number, rssMax?: number}} Bars
+ * @typedef {{ratioMin?: number, ratioMax?: number, medianMin?: number, medianMax?: number, rssMax?: number}} Bars
  */
 
 const HEADINGS = ['', 'median', 'p99', 'against', 'bar']
@@ -52,18 +52,24 @@ const NUMERIC = new Set([1, 2])
 
 /** @param {Row} row */
 function cellsOf(row) {
-  const { what, value, unit, p99, bars = {} } = row
-  const bar = Object.entries(BARS).filter(([name]) => bars[name] !== undefined)
-  const missed = bar.filter(([name, { meets }]) => !meets(row, bars[name]))
-  const words = bar.map(([name, { words }]) => words(bars[name], row)).join(', ')
-  const verdict = bar.length === 0 ? '' : missed.length === 0 ? '  ok' : '  MISSED'
+  const { what, median, unit, p99, bars = {} } = row
+  const words = Object.keys(bars).map((name) => BARS[name].words(bars[name], row))
+  const verdict = words.length === 0 ? '' : isWithin(row) ? '  ok' : '  MISSED'
   return [
     `  ${what}`,
-    `${quantity(value)} ${unit}`,
+    `${quantity(median)} ${unit}`,
     p99 === undefined ? '' : `${quantity(p99.value)} ${p99.unit}`,
     against(row),
-    `${words}${verdict}`,
+    `${words.join(', ')}${verdict}`,
   ]
+}
+
+/**
+ * Whether a row keeps all of its bars.
+ * @param {Row} row
+ */
+export function isWithin(row) {
+  return Object.entries(row.bars ?? {}).every(([name, bar]) => BARS[name].meets(row, bar))
 }
 
 /** @param {Row} row */
@@ -78,12 +84,12 @@ function against({ limit, rssBytes, disk }) {
 const BARS = {
   ratioMin: { meets: ({ limit }, bar) => limit.ratio >= bar, words: (bar) => `>= ${bar}` },
   ratioMax: { meets: ({ limit }, bar) => limit.ratio <= bar, words: (bar) => `<= ${bar}` },
-  valueMin: {
-    meets: ({ value }, bar) => value >= bar,
+  medianMin: {
+    meets: ({ median }, bar) => median >= bar,
     words: (bar, { unit }) => `>= ${quantity(bar)} ${unit}`,
   },
-  valueMax: {
-    meets: ({ value }, bar) => value < bar,
+  medianMax: {
+    meets: ({ median }, bar) => median < bar,
     words: (bar, { unit }) => `< ${quantity(bar)} ${unit}`,
   },
   rssMax: { meets: ({ rssBytes }, bar) => rssBytes < bar, words: (bar) => `< ${megabytes(bar)}` },

@@ -19,7 +19,7 @@ export function concurrent({ quick }) {
     const store = await openStore(join(dir, 'store'))
     const rows = []
     for (const [what, event, bars] of [
-      ['small events', SMALL, { ratioMin: RATIO_MIN, valueMin: EVENTS_PER_SECOND_MIN }],
+      ['small events', SMALL, { ratioMin: RATIO_MIN, medianMin: EVENTS_PER_SECOND_MIN }],
       ['2 KB events', LARGE, {}],
     ]) {
       const run = await store.createRun()
@@ -44,12 +44,12 @@ export function concurrent({ quick }) {
       })
       rows.push({
         what: `${APPENDERS} appenders on one run, ${what}`,
-        value: median(ours),
+        median: median(ours),
         unit: 'events/s',
         p99: { value: p99(waits), unit: 'ms' },
         limit: {
           what: `one write and sync for ${APPENDERS} frames`,
-          value: median(limit),
+          median: median(limit),
           ratio: ratio(ours, limit),
         },
         bars,

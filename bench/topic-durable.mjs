@@ -41,7 +41,7 @@ export function durable({ quick }) {
       })
       const row = {
         what: `${what}, ${bytes.length} B frames`,
-        value: median(ours),
+        median: median(ours),
         unit: 'events/s',
       }
       rows.push({
@@ -49,7 +49,7 @@ export function durable({ quick }) {
         p99: { value: p99(waits), unit: 'ms' },
         limit: {
           what: 'writeSync + awaited fdatasync',
-          value: median(calls),
+          median: median(calls),
           ratio: ratio(ours, calls),
         },
         bars: { ratioMin: RATIO_MIN },
@@ -59,7 +59,7 @@ export function durable({ quick }) {
         what: `${what}, the same`,
         limit: {
           what: 'FileHandle write + datasync',
-          value: median(handles),
+          median: median(handles),
           ratio: ratio(ours, handles),
         },
       })

@@ -35,14 +35,14 @@ export async function frame({ quick }) {
           }
         }),
     })
-    const limit = { what: 'two hashes a frame', value: median(times.bare) }
+    const limit = { what: 'two hashes a frame', median: median(times.bare) }
     for (const [verb, rates] of [
       ['encode', times.encode],
       ['scan', times.scan],
     ]) {
       rows.push({
         what: `${verb} ${what}, ${Math.round((median(rates) * log.length) / count / 1e6)} MB/s`,
-        value: median(rates),
+        median: median(rates),
         unit: 'frames/s',
         p99: { value: p99(rates.map((each) => 1e6 / each)), unit: 'us' },
         limit: { ...limit, ratio: ratio(rates, times.bare) },
@@ -56,7 +56,7 @@ export async function frame({ quick }) {
 function fixedBytes() {
   const type = 'note'
   const bytes = Buffer.byteLength(frameText({ type, data: {} })) - type.length - '{}'.length
-  return { what: 'fixed bytes of a frame: all but its type and data', value: bytes, unit: 'B' }
+  return { what: 'fixed bytes of a frame: all but its type and data', median: bytes, unit: 'B' }
 }
 
 function encodeMany(event, count) {

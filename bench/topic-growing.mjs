@@ -37,11 +37,11 @@ export async function growing({ quick, tell }) {
     if (exact !== bodies.length) throw new Error(`${mode}: ${exact} of ${bodies.length} came back`)
     rows.push({
       what: `${mode}: packs of 100 bodies, each back byte for byte`,
-      value: stored / 1024,
+      median: stored / 1024,
       unit: 'KB',
       limit: {
         what: `gzip of each (${Math.round(gzip / 1024)} KB), times smaller`,
-        value: gzip,
+        median: gzip,
         ratio: gzip / stored,
       },
       bars: { ratioMin: GZIP_MIN[mode] },
@@ -49,11 +49,11 @@ export async function growing({ quick, tell }) {
     if (git !== undefined) {
       rows.push({
         what: `${mode}: the same`,
-        value: stored / 1024,
+        median: stored / 1024,
         unit: 'KB',
         limit: {
           what: `a git pack (${Math.round(git / 1024)} KB)`,
-          value: git,
+          median: git,
           ratio: stored / git,
         },
         bars: { ratioMax: GIT_MAX },
@@ -61,9 +61,9 @@ export async function growing({ quick, tell }) {
     }
     rows.push({
       what: `${mode}: CPU of a durable append, all threads, mean`,
-      value: cpuMs,
+      median: cpuMs,
       unit: 'ms',
-      bars: { valueMax: PUT_CPU_MS_MAX },
+      bars: { medianMax: PUT_CPU_MS_MAX },
     })
   }
   return rows

@@ -35,19 +35,19 @@ export function pages({ quick }) {
     const many = objectBytes(place)
     await store.close()
     return [
-      { what: `a page of ${bytes / 1024 / 1024} MB, stored`, value: once / 1024, unit: 'KB' },
-      { what: 'the same page again', value: twice - once, unit: 'B', bars: { valueMax: 1 } },
+      { what: `a page of ${bytes / 1024 / 1024} MB, stored`, median: once / 1024, unit: 'KB' },
+      { what: 'the same page again', median: twice - once, unit: 'B', bars: { medianMax: 1 } },
       {
         what: 'with one line more',
-        value: (changed - twice) / 1024,
+        median: (changed - twice) / 1024,
         unit: 'KB',
-        bars: { valueMax: LINE_BYTES_MAX },
+        bars: { medianMax: LINE_BYTES_MAX },
       },
       {
         what: `${RUNS} more runs with the page: objects`,
-        value: many - changed,
+        median: many - changed,
         unit: 'B',
-        bars: { valueMax: 0 },
+        bars: { medianMax: 0 },
       },
     ]
   })

@@ -37,10 +37,10 @@ export function startup({ quick, tell }) {
     })
     const row = (what, ours, bars) => ({
       what,
-      value: median(ours),
+      median: median(ours),
       unit: 'ms',
       p99: { value: p99(ours), unit: 'ms' },
-      limit: { what: 'node -e 0', value: median(times.node), ratio: ratio(ours, times.node) },
+      limit: { what: 'node -e 0', median: median(times.node), ratio: ratio(ours, times.node) },
       bars,
     })
     return [

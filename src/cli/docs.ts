@@ -21,7 +21,8 @@ export function docsPage(verbs: readonly Verb[]): string {
 
 const INTRODUCTION = `Standard output is data, standard error is talk. \`--json\` prints exactly one JSON document with a
 \`schema\` member; \`--jsonl\`, where a verb streams, one object a line. Nothing ever asks a question.
-Recorded text is printed with its control characters escaped; only \`cat\` passes bytes on as they are.
+Recorded text is printed with its control characters escaped; \`cat\` and \`export\` pass on bytes as
+they are, unless to a terminal.
 
 A store is found by \`--store\`, else \`DAGLOG_DIR\`, else the nearest \`.daglog\` upward from the working
 directory. Only \`init\` and \`import\` make one.

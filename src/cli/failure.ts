@@ -1,6 +1,7 @@
 /**
  * How an error is told on the command line: three lines and an exit code.
  */
+import { encodeValue } from '../core/encode.js'
 import { DaglogError, type ErrorCode, type ErrorKind, systemCode } from '../core/errors.js'
 import type { ExitCode } from './exit-codes.js'
 
@@ -60,7 +61,20 @@ export function failureOf(error: unknown): Failure {
   const happened = found === null ? message : message.slice(0, found.index)
   const advice = found === null ? TRY_OF_KIND[kind] : message.slice(found.index + found[0].length)
   const [what, cause] = whatAndCause(happened, own)
-  return { code, kind, what, cause, advice, data, exit: exitOf(code, kind) }
+  return { code, kind, what, cause, advice, data: plainData(data), exit: exitOf(code, kind) }
+}
+
+/** Facts as JSON; what it cannot carry becomes text rather than hide the error. */
+function plainData(data: Failure['data']): Failure['data'] {
+  const plain: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(data)) {
+    try {
+      plain[key] = JSON.parse(encodeValue(value).text)
+    } catch {
+      plain[key] = String(value)
+    }
+  }
+  return plain
 }
 
 /** The cause is the error behind it, or what the message says after its first colon. */

@@ -33,6 +33,8 @@ const GATHERED_BYTES_MAX = 64 * 1024
 export class Output {
   readonly json: boolean
   readonly verbose: boolean
+  /** True once a part of a JSON document was printed, so that no other may follow. */
+  begun = false
   private gathered: string[] = []
   private gatheredLength = 0
   private failure: unknown
@@ -65,6 +67,7 @@ export class Output {
 
   /** A piece of a JSON document that is too long to be built at once. */
   jsonPart(json: string): void {
+    this.begun = true
     this.gather(plainJson(json))
   }
 

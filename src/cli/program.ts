@@ -28,7 +28,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     // Commander has printed its help for a command line without a verb.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
-    const out = outputOf({ json: argv.includes('--json'), verbose: argv.includes('-v') })
+    const verbose = argv.includes('-v') || argv.includes('--verbose')
+    const out = outputOf({ json: argv.includes('--json'), verbose })
     return finish(out, async () => {
       throw error instanceof CommanderError ? usageError(error, argv) : error
     })
@@ -39,11 +40,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   endOnInterrupt(call)
   return finish(out, async () => {
     const run = await verb.load()
-    try {
-      return await run(call)
-    } finally {
-      await call.close()
-    }
+    const code = await run(call).catch(async (error: unknown) => {
+      // What went wrong first is what counts; closing may well fail for the same reason.
+      await call.close().catch(() => {})
+      throw error
+    })
+    await call.close()
+    return code
   })
 }
 
@@ -68,7 +71,7 @@ async function finish(out: Output, work: () => Promise<ExitCode>): Promise<ExitC
   } catch (error) {
     if (error instanceof PipeClosed) return 141
     const { code, kind, what, cause, advice, data, exit } = failureOf(error)
-    if (out.json) {
+    if (out.json && !out.begun) {
       const told = { code, kind, message: what, cause, try: advice, data }
       out.document('daglog.error/1', { ok: false, error: told })
       await out.flush().catch(() => {})

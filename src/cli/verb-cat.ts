@@ -33,7 +33,7 @@ export async function cat(call: Call): Promise<ExitCode> {
   }
   if (out.terminal && !isShowable(bytes)) {
     throw call.usage(
-      `${bytes.length} bytes with control characters are not for a terminal`,
+      `${bytes.length} bytes that are no plain text are not for a terminal`,
       `daglog cat '${what}' | less, or > FILE`,
     )
   }

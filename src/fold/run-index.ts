@@ -84,7 +84,9 @@ export class RunIndex {
     if (type === STATE_TYPE && !frame.redacted) this.takeState(seq, frame.body)
     const rule = RULES[type]
     if (rule === undefined || frame.redacted) return
-    rule(this, parseBody(frame.body).data as Record<string, unknown>)
+    const { data } = parseBody(frame.body)
+    // Anybody may append a known type with data of another shape: it stands, and says nothing here.
+    if (typeof data === 'object' && data !== null) rule(this, data as Record<string, unknown>)
   }
 
   private takeState(seq: number, body: Uint8Array): void {

@@ -2,7 +2,7 @@
  * A store: runs and what they share.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Backend } from '../backend/backend.js'
+import type { Backend, Segment } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { ParentLink } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
@@ -54,6 +54,21 @@ export interface RunInfo extends RunSummary {
   readonly bytes: number
   /** False where the log has grown since the head was noted: the totals are as of the head. */
   readonly current: boolean
+}
+
+const NOTHING_KNOWN: RunSummary = {
+  started: 0,
+  updated: 0,
+  status: 'open',
+  events: 0,
+  turns: 0,
+  steps: 0,
+  tokensIn: 0,
+  tokensOut: 0,
+}
+
+function bytesOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + segment.bytes, 0)
 }
 
 const LOCK_IDLE_MS = 30_000
@@ -222,40 +237,35 @@ export class Store {
   }
 
   private async listed(head: RunHead): Promise<RunInfo> {
-    const segments = await this.context.backend.segments({ run: head.id })
-    const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0)
+    const { summary, id, seq, hash } = head
+    const found = { ...summary, id, head: { seq, hash } }
+    const segments = await this.segmentsOf(id)
+    if (segments === undefined) return { ...found, bytes: 0, current: false }
     const [, segment, , to] = head.at
     const last = segments.at(-1)
     const current = last?.number === segment && last.bytes === to
-    return {
-      ...head.summary,
-      id: head.id,
-      head: { seq: head.seq, hash: head.hash },
-      bytes,
-      current,
-    }
+    return { ...found, bytes: bytesOf(segments), current }
   }
 
   /** A run that the store's log does not know (its writer died early, or it was copied here): read its end. */
   private async unlisted(id: string): Promise<RunInfo> {
-    const segments = await this.context.backend.segments({ run: id })
-    const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0)
-    const unknown = {
-      started: 0,
-      updated: 0,
-      status: 'open',
-      events: 0,
-      turns: 0,
-      steps: 0,
-      tokensIn: 0,
-      tokensOut: 0,
-    } as const
+    const bytes = bytesOf((await this.segmentsOf(id)) ?? [])
     try {
       const view = new RunView(this.context, id)
       return { ...(await view.summary()), id, head: undefined, bytes, current: true }
     } catch (error) {
       this.context.notices.report('gap', `run ${id} cannot be read`, error)
-      return { ...unknown, id, head: undefined, bytes, current: false }
+      return { ...NOTHING_KNOWN, id, head: undefined, bytes, current: false }
+    }
+  }
+
+  /** One run that cannot even be looked at hides no other. */
+  private async segmentsOf(id: string): Promise<readonly Segment[] | undefined> {
+    try {
+      return await this.context.backend.segments({ run: id })
+    } catch (error) {
+      this.context.notices.report('gap', `run ${id} cannot be read`, error)
+      return undefined
     }
   }
 

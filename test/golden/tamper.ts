@@ -2,7 +2,9 @@
  * What goldens suffer: bytes flipped, cut, swapped, rewritten, redacted.
  * Knows lines and frames; where files lie is the caller's business.
  */
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { encodeFrame, FrameReader, filler } from '../../src/core/frame.js'
 import { GENESIS, type Hash } from '../../src/core/hash.js'
 
@@ -33,6 +35,23 @@ export function flipByte(path: string, at: number): void {
   const place = at < 0 ? bytes.length + at : at
   bytes[place] = (bytes[place] as number) ^ 1
   writeFileSync(path, bytes)
+}
+
+/** Flip one bit of one file of a store; which one follows from `round`. @returns Where. */
+export function flipAnyBit(dir: string, round: number): string {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:jsonl|z|open|pack)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).length > 0)
+    .sort()
+  const draw = createHash('sha256').update(String(round)).digest()
+  const path = files[draw.readUInt32LE(0) % files.length] as string
+  const bytes = readFileSync(path)
+  const at = draw.readUInt32LE(4) % bytes.length
+  const bit = draw.readUInt32LE(8) % 8
+  bytes[at] = (bytes[at] as number) ^ (1 << bit)
+  writeFileSync(path, bytes)
+  return `${relative(dir, path)}, byte ${at}, bit ${bit}`
 }
 
 /** Take `count` bytes off the end. */

@@ -9,9 +9,9 @@ import { isSame, MemoryObjects, runs, values } from './tree-model.js'
 const plain = {
   page: 'text '.repeat(30_000),
   files: Object.fromEntries(
-    Array.from({ length: 300 }, (_, i) => [`k${i}`, { size: i, of: 'x'.repeat(i) }]),
+    Array.from({ length: 90 }, (_, i) => [`k${i}`, { size: i, of: 'x'.repeat(3 * i) }]),
   ),
-  list: Array.from({ length: 700 }, (_, i) => ({ id: i, text: 'word '.repeat(i % 90) })),
+  list: Array.from({ length: 250 }, (_, i) => ({ id: i, text: 'word '.repeat(i % 90) })),
   bytes: new Uint8Array(1000),
   large: 7n ** 2000n,
 }
@@ -136,9 +136,9 @@ describe('the cache', () => {
     const store = objects.store({ cacheBytesMax: 20_000 })
     const tree = loadTree(root, store)
     for (let i = 0; i < 2000; i++) {
-      const at = (i * 7919) % 700
+      const at = (i * 7919) % 250
       expect(tree.get(['list', at, 'id'])).toBe(at)
-      expect(tree.get(['files', `k${at % 300}`, 'size'])).toBe(at % 300)
+      expect(tree.get(['files', `k${at % 90}`, 'size'])).toBe(at % 90)
       expect(store.cacheBytes).toBeLessThanOrEqual(20_000)
     }
     expect(tree.get(['page'])).toBe(plain.page)
