@@ -13,6 +13,7 @@ import type { Holder } from './backend.js'
 import type { Disk } from './disk.js'
 import type { FsLayout, LockName } from './fs-layout.js'
 import type { Liveness, ProcessIdentity, ProcessTable } from './process-identity.js'
+import { runIdOfName } from './run-path.js'
 
 interface LockFile extends ProcessIdentity {
   readonly program: string
@@ -22,6 +23,17 @@ interface LockFile extends ProcessIdentity {
 export interface HeldLock {
   readonly holder: Holder
   readonly liveness: Liveness
+}
+
+/** A holder in words. */
+export function named({ holder }: HeldLock): string {
+  return `pid ${holder.pid} on ${holder.host} (${holder.program})`
+}
+
+/** The same for an error's data. */
+export function factsOf({ holder, liveness }: HeldLock): Readonly<Record<string, unknown>> {
+  const { pid, host, program } = holder
+  return { pid, host, program, alive: liveness === 'alive' ? true : undefined }
 }
 
 export class FsLocks {
@@ -86,12 +98,23 @@ export class FsLocks {
     return { holder, liveness: file === TORN ? 'dead' : this.processes.liveness(file) }
   }
 
-  /** A lock of any run whose holder is not known to be dead; undefined where there is none. */
-  heldByRuns(): HeldLock | undefined {
+  /** A lock of a log whose holder is not known to be dead, apart from one; undefined where there is none. */
+  live(log: LockName, except?: number): HeldLock | undefined {
+    for (const number of this.numbers(log)) {
+      const held = number === except ? undefined : this.inspect(log, number)
+      if (held !== undefined && held.liveness !== 'dead') return held
+    }
+    return undefined
+  }
+
+  /** The same of all runs, and which run it is. */
+  liveOfRuns(): (HeldLock & { readonly run: string }) | undefined {
     for (const name of this.disk.list(this.layout.locks())) {
       if (name.startsWith('~')) continue
       const held = this.inspectFile(join(this.layout.locks(), name))
-      if (held !== undefined && held.liveness !== 'dead') return held
+      if (held === undefined || held.liveness === 'dead') continue
+      const stem = name.replace(/\.\d+\.lock$/, '')
+      return { ...held, run: runIdOfName(stem) ?? stem }
     }
     return undefined
   }

@@ -10,8 +10,9 @@ import type { ColdPlace } from '../core/cold-block.js'
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { LogName, LogWriter, WriterOptions } from './backend.js'
 import type { Disk, DiskFile } from './disk.js'
+import type { FsExclusion } from './fs-exclusion.js'
 import type { FsLayout } from './fs-layout.js'
-import type { FsLocks, HeldLock } from './fs-locks.js'
+import { type FsLocks, factsOf, type HeldLock, named } from './fs-locks.js'
 import { type FsSegments, syncFile } from './fs-segments.js'
 
 /** Rounds of "somebody was quicker" before we call it a lock. */
@@ -23,6 +24,7 @@ export class FsLogs {
     private readonly layout: FsLayout,
     private readonly locks: FsLocks,
     private readonly segments: FsSegments,
+    private readonly exclusion: FsExclusion,
   ) {}
 
   holder(log: LogName): HeldLock | undefined {
@@ -52,27 +54,6 @@ export class FsLogs {
       if (writer !== undefined) return writer
     }
     throw locked(log, this.holder(log))
-  }
-
-  /**
-   * Keep all writers of runs out; returns what lets them in again. A writer takes its lock and then looks
-   * for ours, we take ours and then look for theirs: one of us always sees the other.
-   * @throws STORE_LOCKED naming who writes.
-   */
-  exclude(program: string): () => void {
-    const before = this.locks.inspect('gc', 0)
-    if (before?.liveness === 'dead') this.disk.remove(this.layout.lock('gc', 0))
-    const token = this.locks.acquire('gc', 0, program)
-    if (token === undefined) throw collected(this.locks.inspect('gc', 0))
-    const release = (): void => this.locks.release('gc', 0, token)
-    try {
-      const held = this.locks.heldByRuns()
-      if (held !== undefined) throw collected(held)
-    } catch (error) {
-      release()
-      throw error
-    }
-    return release
   }
 
   /** Remove what dead writers left of a log that is no more. */
@@ -122,6 +103,8 @@ export class FsLogs {
   private holding<R>(log: LogName, segment: number, token: string, use: () => R): R {
     try {
       this.locks.settle(log)
+      // Before anything is made: a segment that is left behind would make the next writer's opening clean.
+      if (log !== 'store') this.exclusion.check()
       return use()
     } catch (error) {
       this.locks.release(log, segment, token)
@@ -139,19 +122,12 @@ export class FsLogs {
     }
   }
 
-  private checkNotExcluded(log: LogName): void {
-    if (log === 'store') return
-    const held = this.locks.inspect('gc', 0)
-    if (held !== undefined && held.liveness !== 'dead') throw locked(log, held)
-  }
-
   private writer(
     log: LogName,
     segment: number,
     token: string,
     opened: 'clean' | 'taken',
   ): LogWriter {
-    this.checkNotExcluded(log)
     this.syncAll(log)
     const tail = this.segments.openTail(log, segment)
     return new FsLogWriter(tail, segment, opened, {
@@ -330,30 +306,12 @@ function locked(log: LogName, held: HeldLock | undefined): DaglogError {
   if (held === undefined) {
     return new DaglogError(code, `${describe(log)} is opened by many at once; try: again`, {})
   }
-  const { pid, host, program } = held.holder
-  const where = `pid ${pid} on ${host} (${program})`
   const advice =
     held.liveness === 'alive'
       ? 'try: wait until it is done, or close it there'
       : 'it cannot be asked whether it lives (another machine or container); if you know it is gone, try: take over by force'
-  return new DaglogError(code, `${describe(log)} is being written by ${where}; ${advice}`, {
-    pid,
-    host,
-    program,
-    alive: held.liveness === 'alive' ? true : undefined,
-  })
-}
-
-function collected(held: HeldLock | undefined): DaglogError {
-  const who =
-    held === undefined
-      ? 'another process'
-      : `pid ${held.holder.pid} on ${held.holder.host} (${held.holder.program})`
-  return new DaglogError(
-    'STORE_LOCKED',
-    `the store is in use by ${who}; try: again when it is done`,
-    held === undefined ? {} : { pid: held.holder.pid, host: held.holder.host },
-  )
+  const what = `${describe(log)} is being written by ${named(held)}; ${advice}`
+  return new DaglogError(code, what, factsOf(held))
 }
 
 function successorOf(log: LogName, held: HeldLock | undefined): DaglogError {

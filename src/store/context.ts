@@ -1,10 +1,10 @@
 /**
  * What everything in one open store shares.
  */
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Backend } from '../backend/backend.js'
 import type { HeadLog } from './head-log.js'
 import type { Notices } from './notices.js'
+import type { StandardSchema } from './schemas.js'
 import type { Snapshots } from './snapshots.js'
 
 /**
@@ -23,7 +23,7 @@ export interface StoreContext {
   readonly program: string
   readonly durability: Durability
   /** Checks for data of event types, when they are appended; never when they are read. */
-  readonly schemas: Readonly<Record<string, StandardSchemaV1>>
+  readonly schemas: Readonly<Record<string, StandardSchema>>
   readonly lockWaitMs: number
   readonly lockIdleMs: number
   /** Why nothing may be written, or undefined. */

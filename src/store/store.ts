@@ -1,7 +1,6 @@
 /**
  * A store: runs and what they share.
  */
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Backend, Segment } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { ParentLink } from '../core/event.js'
@@ -21,6 +20,7 @@ import { newRunId } from './run-id.js'
 import { resolveRun } from './run-reference.js'
 import { RunView } from './run-view.js'
 import { type Salvaged, salvageInto } from './salvage.js'
+import type { StandardSchema } from './schemas.js'
 import { Snapshots } from './snapshots.js'
 import type { KnownHead } from './verify-report.js'
 import { type VerifyReport, verifyStore } from './verify-store.js'
@@ -28,7 +28,7 @@ import { type VerifyReport, verifyStore } from './verify-store.js'
 export interface StoreOptions {
   readonly durability?: Durability
   /** Checks for the data of event types, by type; run when an event is appended. */
-  readonly schemas?: Readonly<Record<string, StandardSchemaV1>>
+  readonly schemas?: Readonly<Record<string, StandardSchema>>
   /** Told of what went wrong without making anything fail; a Node process warning unless given. */
   readonly onNotice?: (notice: Notice) => void
   /** How long to wait for another writer of the same run, in ms; 0 unless told. */

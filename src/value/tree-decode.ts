@@ -252,7 +252,7 @@ class Decoder {
     const end = this.#narrow(start, TREE_CHILD_INLINE_BYTES_MAX)
     const map = this.#map(prefix)
     reader.end = end
-    if (false) reader.fail('so few entries need no node')
+    if (map.size < 2) reader.fail('so few entries need no node')
     return this.#known(map, reader.at - start, false)
   }
 
