@@ -1,14 +1,15 @@
 /**
  * The sealed objects of all runs: a directory of packs and their indexes.
- * A pack appears whole under its name or not at all; an index can always be made again.
+ * A pack appears whole under its name or not at all; an index can always be made again. Which packs are
+ * worth keeping as they are is for `fs-compaction.ts`.
  * @see docs/format.md#packs
  */
 import { join } from 'node:path'
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
-import { BLOCK_CACHE_BYTES_MAX, PACK_SMALL_BYTES_MAX, PACKS_SMALL_MAX } from '../core/limits.js'
+import { BLOCK_CACHE_BYTES_MAX } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
-import type { Codec } from '../value/pack.js'
+import { type Codec, decodeFooter, FOOTER_BYTES, packInvalid } from '../value/pack.js'
 import { BlockCache } from '../value/pack-cache.js'
 import { PackReader, type PackSource } from '../value/pack-reader.js'
 import { buildIndex } from '../value/pack-rebuild.js'
@@ -20,9 +21,12 @@ import type { FsLayout } from './fs-layout.js'
 const LIST_ATTEMPTS_MAX = 8
 
 const PACK_NAME = /^([0-9a-f]{64})\.pack$/
+const INDEX_NAME = /^([0-9a-f]{64})\.idx$/
 
 export class FsPacks {
   private readonly readers = new Map<Hash, { reader: PackReader; file: DiskFile }>()
+  /** Packs that are there and could not be opened, and why. */
+  private unreadable = new Map<Hash, unknown>()
   private readonly cache = new BlockCache(BLOCK_CACHE_BYTES_MAX)
   private listed = false
   /** Whether the names of all packs that were listed would survive power loss. */
@@ -36,14 +40,25 @@ export class FsPacks {
     private readonly codec: Codec,
   ) {}
 
-  /** Whether a pack holds the object, its bytes hashed. A pack that cannot be read holds nothing. */
+  /**
+   * Whether a pack holds the object, its bytes hashed. A damaged one holds what is whole in it; where one
+   * cannot be opened, the answer is never no.
+   * @throws the error of opening that pack.
+   */
   has(hash: Hash): boolean {
     return this.search(hash, (reader) => (reader.has(hash) ? true : undefined)) ?? false
   }
 
-  /** The same, and it would survive power loss: whoever made the pack may not have synced its name. */
+  /**
+   * Whether it need not be written again: a pack holds it, and would survive power loss, which whoever
+   * made the pack may not have seen to. A pack that cannot be opened saves nobody any work.
+   */
   keeps(hash: Hash): boolean {
-    if (!this.has(hash)) return false
+    try {
+      if (!this.has(hash)) return false
+    } catch {
+      return false
+    }
     if (!this.namesSynced) this.disk.syncDir(this.layout.packs())
     this.namesSynced = true
     return true
@@ -73,8 +88,10 @@ export class FsPacks {
         const answer = this.asked(reader, ask)
         if (answer !== undefined) return answer
       }
-      if (round > 0 || !this.list()) return undefined
+      if (round > 0 || !this.list()) break
     }
+    for (const error of this.unreadable.values()) throw error
+    return undefined
   }
 
   private asked<R>(reader: PackReader, ask: (reader: PackReader) => R | undefined): R | undefined {
@@ -86,10 +103,20 @@ export class FsPacks {
     }
   }
 
+  /**
+   * Look at the directory anew before anything is looked for. Whoever becomes a writer must: packs that
+   * were let go of since are still open here, and what only they held would count as kept.
+   */
+  refresh(): void {
+    this.listed = false
+  }
+
   /** Open packs that are new, let go of those that are gone; true where anything is new. */
   private list(): boolean {
     this.listed = true
     let found = false
+    const known = this.unreadable
+    this.unreadable = new Map()
     for (let attempt = 1; attempt <= LIST_ATTEMPTS_MAX; attempt += 1) {
       const names = this.names()
       for (const [name, { file }] of this.readers) {
@@ -100,7 +127,7 @@ export class FsPacks {
       let gone = false
       for (const name of names) {
         if (this.readers.has(name)) continue
-        const opened = this.open(name)
+        const opened = this.open(name, known)
         if (opened === 'opened') this.namesSynced = false
         found ||= opened === 'opened'
         gone ||= opened === 'gone'
@@ -111,30 +138,31 @@ export class FsPacks {
     return found
   }
 
-  private names(): Set<Hash> {
+  /** The packs there are. */
+  names(): Set<Hash> {
+    return this.namesLike(PACK_NAME)
+  }
+
+  private namesLike(pattern: RegExp): Set<Hash> {
     const names = new Set<Hash>()
     for (const file of this.disk.list(this.layout.packs())) {
-      const match = PACK_NAME.exec(file)
+      const match = pattern.exec(file)
       if (match !== null) names.add(match[1] as Hash)
     }
     return names
   }
 
-  private open(name: Hash): 'opened' | 'gone' | 'bad' {
-    let file: DiskFile
+  private open(name: Hash, known: ReadonlyMap<Hash, unknown>): 'opened' | 'gone' | 'bad' {
+    let file: DiskFile | undefined
     try {
       file = this.disk.openFile(this.path(name, 'pack'), 'read')
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return 'gone'
-      this.onNotice(`pack ${name} cannot be opened`, error)
-      return 'bad'
-    }
-    try {
       this.readers.set(name, { reader: this.openReader(name, file), file })
       return 'opened'
     } catch (error) {
-      file.close()
-      this.onNotice(`pack ${name} cannot be read`, error)
+      if (file === undefined && systemCode(error) === 'ENOENT') return 'gone'
+      file?.close()
+      this.unreadable.set(name, error)
+      if (!known.has(name)) this.onNotice(`pack ${name} cannot be read`, error)
       return 'bad'
     }
   }
@@ -150,9 +178,10 @@ export class FsPacks {
     } catch (error) {
       if (error instanceof DaglogError && error.code === 'FORMAT_TOO_NEW') throw error
       const { index, damage } = buildIndex(source)
-      if (damage.length > 0)
+      // The index of a damaged pack would outlive the damage: who puts a good copy in its place would miss objects.
+      if (damage.length === 0) this.saveIndex(name, index)
+      else
         this.onNotice(`pack ${name} is damaged; what is whole in it can still be read`, damage[0])
-      this.saveIndex(name, index)
       return PackReader.open(source, { index, cache })
     }
   }
@@ -199,27 +228,39 @@ export class FsPacks {
   }
 
   /**
-   * Make one of many small packs. Whoever reads finds each object at every moment: the new pack is there
-   * before the old ones go. Two processes that merge at once leave some objects twice, which costs room
-   * until the next merge.
+   * All objects of one pack, in the order they were written; their bytes are views of a block.
+   * @throws PACK_INVALID before the first one, or after some, where any of it is not whole; the disk's
+   *   `ENOENT` where it is gone.
    */
-  async mergeSmall(): Promise<void> {
-    this.list()
-    const small = [...this.readers.keys()]
-      .filter((name) => this.sizeOf(name) < PACK_SMALL_BYTES_MAX)
-      .sort()
-    if (small.length >= PACKS_SMALL_MAX) await this.replace(small, () => true)
+  *read(name: Hash): Generator<StoredObject> {
+    // A file of its own: whoever looks at the directory meanwhile closes the files of packs that are gone.
+    const file = this.disk.openFile(this.path(name, 'pack'), 'read')
+    try {
+      const reader = this.openReader(name, file)
+      const { footerAt, blocks, objects } = reader.index
+      const footer = decodeFooter(readFrom(file, footerAt, FOOTER_BYTES + 1))
+      // An index that was made from a damaged pack leaves out what is damaged.
+      if (footer?.blocks !== blocks.length || footer.objects !== objects)
+        throw packInvalid({ pack: name, atByte: footerAt }, 'its end is not as it was written')
+      yield* reader.objects()
+    } finally {
+      file.close()
+    }
   }
 
-  /** One new pack with the live objects of some old ones, which then go. */
-  private async replace(names: readonly Hash[], isLive: (hash: Hash) => boolean): Promise<void> {
-    const readers = names.map((name) => (this.readers.get(name) as { reader: PackReader }).reader)
-    const added = await this.add(liveObjects(readers, isLive))
-    for (const name of names) if (name !== added) this.removePack(name)
-    this.disk.syncDir(this.layout.packs())
+  /** Everything that can be read, pack by pack. */
+  *objects(): Generator<StoredObject> {
+    for (const name of this.names()) {
+      try {
+        yield* this.read(name)
+      } catch (error) {
+        this.onNotice(`pack ${name} cannot be read whole; the rest of it is left out`, error)
+      }
+    }
   }
 
-  private removePack(name: Hash): void {
+  /** Remove a pack for good. */
+  remove(name: Hash): void {
     this.readers.get(name)?.file.close()
     this.readers.delete(name)
     // The pack goes first: an index without a pack is nothing, a pack without an index is one to be indexed.
@@ -227,40 +268,20 @@ export class FsPacks {
     this.disk.remove(this.path(name, 'idx'))
   }
 
-  /**
-   * Drop what nobody needs. Packs that are mostly dead are written anew without the dead.
-   * @throws PACK_INVALID where a pack cannot be read whole; then nothing was dropped.
-   */
-  async sweep(
-    isLive: (hash: Hash) => boolean,
-    { dryRun }: { readonly dryRun: boolean },
-  ): Promise<Swept> {
-    this.list()
-    const found = [...this.readers].map(([name, { reader }]) => ({
-      name,
-      ...weigh(reader, isLive),
-    }))
-    const worth = found.filter(
-      ({ deadBytes, bytes }) => deadBytes > 0 && deadBytes >= bytes * DEAD_SHARE_MIN,
-    )
-    const before = this.bytes()
-    if (!dryRun) {
-      const gone = worth.filter(({ live }) => live === 0).map(({ name }) => name)
-      for (const name of gone) this.removePack(name)
-      const rest = worth.filter(({ live }) => live > 0).map(({ name }) => name)
-      if (rest.length > 0) await this.replace(rest, isLive)
-      this.disk.syncDir(this.layout.packs())
-    }
-    return {
-      packs: found.length,
-      live: sum(found, ({ live }) => live),
-      dead: sum(found, ({ dead }) => dead),
-      deadBytes: sum(found, ({ deadBytes }) => deadBytes),
-      freedBytes: dryRun ? 0 : before - this.bytes(),
-    }
+  /** Remove indexes without a pack, which only a crash leaves. Only while nobody adds packs. */
+  removeStrayIndexes(): void {
+    const names = this.names()
+    for (const name of this.namesLike(INDEX_NAME))
+      if (!names.has(name)) this.disk.remove(this.path(name, 'idx'))
   }
 
-  private sizeOf(name: Hash): number {
+  /** Make it last that packs were removed. */
+  syncNames(): void {
+    this.disk.syncDir(this.layout.packs())
+  }
+
+  /** Length of a pack without its index, in bytes; 0 where it is gone. */
+  bytesOf(name: Hash): number {
     return this.disk.sizeOf(this.path(name, 'pack')) ?? 0
   }
 
@@ -291,58 +312,11 @@ export class FsPacks {
       .reduce((sum, name) => sum + (this.disk.sizeOf(join(dir, name)) ?? 0), 0)
   }
 
-  *objects(): Generator<StoredObject> {
-    this.list()
-    for (const { reader } of this.readers.values()) yield* reader.objects()
-  }
-
   close(): void {
     for (const { file } of this.readers.values()) file.close()
     this.readers.clear()
     this.listed = false
   }
-}
-
-/** What a sweep found and did. Bytes of objects are as they are read; freed bytes are of files. */
-export interface Swept {
-  readonly packs: number
-  readonly live: number
-  readonly dead: number
-  readonly deadBytes: number
-  readonly freedBytes: number
-}
-
-/** A pack is written anew when at least this share of its bytes is dead. */
-const DEAD_SHARE_MIN = 0.2
-
-function* liveObjects(
-  readers: readonly PackReader[],
-  isLive: (hash: Hash) => boolean,
-): Generator<StoredObject> {
-  for (const reader of readers) {
-    for (const object of reader.objects()) if (isLive(object.hash)) yield object
-  }
-}
-
-function weigh(
-  reader: PackReader,
-  isLive: (hash: Hash) => boolean,
-): { live: number; dead: number; bytes: number; deadBytes: number } {
-  const weight = { live: 0, dead: 0, bytes: 0, deadBytes: 0 }
-  for (const { hash, bytes } of reader.objects()) {
-    weight.bytes += bytes.length
-    if (isLive(hash)) {
-      weight.live += 1
-    } else {
-      weight.dead += 1
-      weight.deadBytes += bytes.length
-    }
-  }
-  return weight
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0)
 }
 
 function appendAll(file: DiskFile, bytes: Uint8Array): void {

@@ -21,13 +21,15 @@ import type {
   WriterOptions,
 } from './backend.js'
 import type { Disk } from './disk.js'
+import { FsCompaction, type Swept } from './fs-compaction.js'
+import { FsExclusion } from './fs-exclusion.js'
 import { createIfMissing, FsFiles } from './fs-files.js'
 import { FsLayout } from './fs-layout.js'
 import { FsLocks } from './fs-locks.js'
 import { FsLogs } from './fs-log.js'
 import { networkFileSystem } from './fs-medium.js'
 import { FsOpenObjects } from './fs-open-objects.js'
-import { FsPacks, type Swept } from './fs-packs.js'
+import { FsPacks } from './fs-packs.js'
 import { FsRuns } from './fs-runs.js'
 import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
@@ -61,6 +63,8 @@ class FsBackend implements Backend {
   private readonly segmentFiles: FsSegments
   private readonly runs: FsRuns
   private readonly packs: FsPacks
+  private readonly compaction: FsCompaction
+  private readonly exclusion: FsExclusion
   private readonly openObjects = new Map<string, FsOpenObjects>()
   private mediumChecked = false
   private rootSynced = false
@@ -76,9 +80,11 @@ class FsBackend implements Backend {
     this.locks = new FsLocks(this.disk, this.layout, options.processes ?? systemProcesses())
     const onNotice = options.onNotice ?? (() => {})
     this.segmentFiles = new FsSegments(this.disk, this.layout, onNotice)
-    this.logs = new FsLogs(this.disk, this.layout, this.locks, this.segmentFiles)
+    this.exclusion = new FsExclusion(this.disk, this.layout, this.locks)
+    this.logs = new FsLogs(this.disk, this.layout, this.locks, this.segmentFiles, this.exclusion)
     this.runs = new FsRuns(this.disk, this.layout, this.files, this.logs, this.segmentFiles)
     this.packs = new FsPacks(this.disk, this.layout, onNotice, options.codec ?? 'brotli')
+    this.compaction = new FsCompaction(this.packs, onNotice)
   }
 
   async readManifest(): Promise<Uint8Array | undefined> {

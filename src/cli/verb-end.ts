@@ -1,6 +1,6 @@
 /** `daglog end RUN [--status ok|error|cancelled]` */
 import { DaglogError } from '../core/errors.js'
-import type { RunStatus } from '../core/event.js'
+import type { RunStatus } from '../core/event-map.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 

@@ -2,7 +2,7 @@
  * Errors as data: what a step or a run keeps of one.
  * Never throws, whatever was thrown: the error itself must not be lost over its description.
  */
-import type { ErrorData } from './event.js'
+import type { ErrorData } from './event-map.js'
 
 /** Causes deeper than this are left out; a chain this long is a cycle or a mistake. */
 const CAUSES_MAX = 8

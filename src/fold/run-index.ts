@@ -3,7 +3,7 @@
  * A fold over frames; rebuilt from the log whenever its snapshot does not fit.
  */
 import { parseBody } from '../core/body.js'
-import type { RunStatus, Usage } from '../core/event.js'
+import type { RunStatus, Usage } from '../core/event-map.js'
 import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 

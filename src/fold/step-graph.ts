@@ -4,7 +4,8 @@
  * `odd`, never thrown and never dropped in silence.
  */
 import type { Ref } from '../core/body.js'
-import type { Effect, RunEvent, StepStatus } from '../core/event.js'
+import type { RunEvent } from '../core/event.js'
+import type { Effect, StepStatus } from '../core/event-map.js'
 
 /** What a step was given or gave. */
 export interface Payload {

@@ -3,7 +3,8 @@
  * Never refuses: a bad span is a `log/gap` event, and what is intact behind it is still given.
  */
 import { parseBody, restoreData } from '../core/body.js'
-import type { EventType, RunEvent } from '../core/event.js'
+import type { RunEvent } from '../core/event.js'
+import type { EventType } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import type { LogReader, Place, Span } from './log-reader.js'

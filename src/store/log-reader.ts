@@ -5,7 +5,7 @@
  */
 import type { Backend, LogName, Segment } from '../backend/backend.js'
 import { parseBody } from '../core/body.js'
-import type { EventMap } from '../core/event.js'
+import type { EventMap } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import { GENESIS, type Hash } from '../core/hash.js'
 import { FRAME_BYTES_MAX, READ_BYTES } from '../core/limits.js'

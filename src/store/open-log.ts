@@ -7,7 +7,7 @@
 import type { Backend, LogName, LogWriter } from '../backend/backend.js'
 import { encodeData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
-import type { EventMap } from '../core/event.js'
+import type { EventMap } from '../core/event-map.js'
 import { GENESIS, type Hash, sha256 } from '../core/hash.js'
 import { Appender, type Draft } from './appender.js'
 import { LogReader, type LogShape, type Span } from './log-reader.js'

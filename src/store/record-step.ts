@@ -6,7 +6,7 @@
 import { encodeData, joinData } from '../core/body.js'
 import { stepKey, valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
-import type { ErrorData } from '../core/event.js'
+import type { ErrorData } from '../core/event-map.js'
 import type { Appended } from './appender.js'
 import type { Run } from './run.js'
 

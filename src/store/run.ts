@@ -5,14 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
-import {
-  checkUserEvent,
-  type ErrorData,
-  type EventMap,
-  type EventType,
-  type ParentLink,
-  type RunStatus,
-} from '../core/event.js'
+import { checkUserEvent } from '../core/event.js'
+import type { DataOf, ErrorData, ParentLink, RunStatus } from '../core/event-map.js'
 import { genesisExtra } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import { RunIndex, STATE_TYPE } from '../fold/run-index.js'
@@ -99,9 +93,7 @@ export class Run extends RunView {
    * @throws TYPE_INVALID, TYPE_RESERVED, EVENT_INVALID, VALUE_UNSUPPORTED, LIMIT_EXCEEDED; RUN_LOCKED,
    *   WRITER_FENCED, WRITE_FAILED: after the last two the run must be opened again.
    */
-  async append<T extends EventType>(type: T, data: EventMap[T]): Promise<Appended>
-  async append(type: string, data: unknown): Promise<Appended>
-  async append(type: string, data: unknown): Promise<Appended> {
+  async append<T extends string>(type: T, data: DataOf<T>): Promise<Appended> {
     checkUserEvent(type, data)
     return (await this.appendEncoded([this.encode(type, data)]))[0] as Appended
   }

@@ -9,7 +9,7 @@ import { encodeData, joinData } from '../core/body.js'
 import { stepKey, valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
-import type { Effect, StepStatus } from '../core/event.js'
+import type { Effect, StepStatus } from '../core/event-map.js'
 import type { Run } from './run.js'
 
 export interface StepOptions {

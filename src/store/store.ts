@@ -3,7 +3,7 @@
  */
 import type { Backend, Segment } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
-import type { ParentLink } from '../core/event.js'
+import type { ParentLink } from '../core/event-map.js'
 import type { Hash } from '../core/hash.js'
 import type { RunSummary } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'

@@ -5,7 +5,7 @@
  */
 import { parseBody, type Ref, refsOf } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
-import type { EventMap } from '../core/event.js'
+import type { EventMap } from '../core/event-map.js'
 import type { FrameReader } from '../core/frame.js'
 import { extraFields } from '../core/frame.js'
 import { type Hash, sha256 } from '../core/hash.js'

@@ -5,6 +5,7 @@ import {
   type EncodedData,
   encodeData,
   joinData,
+  type LargeValue,
   parseBody,
   type Ref,
   refsOf,
@@ -18,10 +19,15 @@ import { SALT } from './frames.js'
 import { anyKey, anyText, anyValue, difference, nested, numRuns, objectOf } from './values.js'
 
 function refsFor(encoded: EncodedData): Ref[] {
-  return encoded.large.map(({ pointer, kind, bytes }) => {
+  return largeOf(encoded).map(({ pointer, kind, bytes }) => {
     const hash = sha256(bytes)
     return { pointer, sha256: hash, root: hash, size: bytes.length, kind }
   })
+}
+
+/** Nothing here is a state, so all of it has bytes. */
+function largeOf(encoded: EncodedData): readonly LargeValue[] {
+  return encoded.large as readonly LargeValue[]
 }
 
 /** What comes back of data that was encoded, written, parsed and put together. */
@@ -33,7 +39,7 @@ function back(encoded: EncodedData): unknown {
   expect(refsOf(bytes)).toEqual(refs)
   const body = parseBody(bytes)
   const values = new Map(
-    refs.map((ref, at) => [ref.pointer, refValue(ref, encoded.large[at]?.bytes as Uint8Array)]),
+    refs.map((ref, at) => [ref.pointer, refValue(ref, largeOf(encoded)[at]?.bytes as Uint8Array)]),
   )
   return restoreData(body, values)
 }
@@ -48,7 +54,7 @@ function shown({ inline, tags, large }: EncodedData): unknown {
 }
 
 function pointersOf(encoded: EncodedData): string[] {
-  return encoded.large.map(({ pointer, kind }) => `${pointer} ${kind}`)
+  return largeOf(encoded).map(({ pointer, kind }) => `${pointer} ${kind}`)
 }
 
 /** A value whose JSON text, or own bytes, are about as long as the limit. */
@@ -134,7 +140,7 @@ describe('a member', () => {
     expect(pointersOf(encodeData({ a: 'x'.repeat(cut + 1) }))).toEqual(['/a text'])
     expect(pointersOf(encodeData({ a: 'é'.repeat(cut / 2 - 1) }))).toEqual([])
     expect(pointersOf(encodeData({ a: 'é'.repeat(cut / 2 + 1) }))).toEqual(['/a text'])
-    const [large] = encodeData({ a: `\ufeff${'é'.repeat(cut)}` }).large
+    const [large] = largeOf(encodeData({ a: `\ufeff${'é'.repeat(cut)}` }))
     expect(large?.bytes).toEqual(Buffer.from(`\ufeff${'é'.repeat(cut)}`))
   })
 
@@ -171,7 +177,7 @@ describe('a member', () => {
     const encoded = encodeData({ a: [1n, 'x'.repeat(5000), undefined] })
     expect(pointersOf(encoded)).toEqual(['/a tagged'])
     expect(encoded.tags).toEqual([])
-    const [large] = encoded.large as [{ bytes: Uint8Array }]
+    const large = largeOf(encoded)[0] as LargeValue
     expect(Buffer.from(large.bytes).toString().split('\n')[1]).toBe(
       '[["/0","bigint"],["/2","undefined"]]',
     )

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DaglogError } from '../../src/core/errors.js'
-import { checkType, checkUserEvent, type EventType } from '../../src/core/event.js'
+import { checkType, checkUserEvent } from '../../src/core/event.js'
+import type { EventType } from '../../src/core/event-map.js'
 import { TYPE_BYTES_MAX } from '../../src/core/limits.js'
 import { anyText, numRuns } from './values.js'
 
