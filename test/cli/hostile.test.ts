@@ -14,7 +14,7 @@ async function hostileRuns(store: Store): Promise<void> {
   await run.step('fail', {}, () => Promise.reject(new Error(HOSTILE))).catch(() => {})
   await run.append('note', { [HOSTILE]: HOSTILE })
   await run.append('tool/call', { id: HOSTILE, name: HOSTILE, arguments: `${HOSTILE}\n` })
-  await run.append('turn/start', { turn: HOSTILE })
+  await run.append('turn/start', { turn: HOSTILE as never })
   const other = await store.createRun({ id: 'other' })
   await other.step(HOSTILE, HOSTILE, () => `${HOSTILE}\nmore`)
 }

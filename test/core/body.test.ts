@@ -45,7 +45,9 @@ function back(encoded: EncodedData): unknown {
 }
 
 /** Encoded data in a form that is quick to compare. */
-function shown({ inline, tags, large }: EncodedData): unknown {
+function shown(encoded: EncodedData): unknown {
+  const { inline, tags } = encoded
+  const large = largeOf(encoded)
   return {
     inline,
     tags,

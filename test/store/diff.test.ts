@@ -535,7 +535,7 @@ describe('a comparison', () => {
   it('says what it could not compare', async () => {
     const agent = async (run: Run) => {
       await run.append('step/end', { id: 'nobody', status: 'ok' })
-      await run.append('step/start', 'no object')
+      await run.append('step/start', 'no object' as never)
     }
     const diff = await compared(agent, async () => undefined)
     expect(diff).toMatchObject({ same: true, odd: { left: [{ seq: 1 }, { seq: 2 }], right: [] } })

@@ -160,7 +160,7 @@ describe('a walk', () => {
   })
 
   it('tells odd events, and gaps that it found', async () => {
-    const odd = await recorded((run) => run.append('step/end', { id: 'nobody' }))
+    const odd = await recorded((run) => run.append('step/end', { id: 'nobody' } as never))
     expect(odd.totals).toMatchObject({ verdict: 'ok', odd: [{ seq: 1, type: 'step/end' }] })
     const gap = await recorded(agent, (backend) => {
       const read = backend.read.bind(backend)
