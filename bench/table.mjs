@@ -89,10 +89,10 @@ const BARS = {
     words: (bar, { unit }) => `>= ${quantity(bar)} ${unit}`,
   },
   medianMax: {
-    meets: ({ median }, bar) => median < bar,
-    words: (bar, { unit }) => `< ${quantity(bar)} ${unit}`,
+    meets: ({ median }, bar) => median <= bar,
+    words: (bar, { unit }) => `<= ${quantity(bar)} ${unit}`,
   },
-  rssMax: { meets: ({ rssBytes }, bar) => rssBytes < bar, words: (bar) => `< ${megabytes(bar)}` },
+  rssMax: { meets: ({ rssBytes }, bar) => rssBytes <= bar, words: (bar) => `<= ${megabytes(bar)}` },
 }
 
 /** @param {number} bytes */

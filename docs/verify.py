@@ -114,8 +114,8 @@ def at_rest(path, fault):
     whole = whole and zlib.crc32(data[table:-12]) == int.from_bytes(data[-12:-8], 'little')
     if not whole: fault(f'{os.path.basename(path)}: its footer is damaged')
     while at + 64 <= (table if whole else len(data)):
-        size, stored = struct.unpack_from('<II', data, table + 8 * len(blocks)) if whole else struct.unpack_from('<I8xI', data, at + 4)
-        if not whole: stored += 64 + int.from_bytes(data[at + 12:at + 16], 'little')
+        size, stored = struct.unpack_from('<I', data, at + 4)[0], 64 + sum(struct.unpack_from('<II', data, at + 12))
+        if whole: size, stored = struct.unpack_from('<II', data, table + 8 * len(blocks))
         start = int.from_bytes(data[at + 24:at + 32], 'little'), data[at + 32:at + 64].hex()
         try: lines, end = unpacked(data[at:at + stored], *start)
         except (ValueError, LookupError, struct.error, zlib.error): lines, end = None, None
@@ -124,12 +124,14 @@ def at_rest(path, fault):
         at += stored
     after = (int.from_bytes(data[-56:-48], 'little'), data[-48:-16].hex()) if whole else blocks and blocks[-1][3]
     ends = [start for _, start, _, _ in blocks[1:]] + [after]  # A block always fits itself; it must also fit the next.
-    return b''.join(lines if (len(lines), end) == (size, then) else bytes(size) for (size, _, lines, end), then in zip(blocks, ends))
+    return b''.join(lines if (len(lines), end) == (size, then) else bytes(size)
+                    for (size, _, lines, end), then in zip(blocks, ends))
 
 def unpacked(block, seq, prev):
     """The lines of a block, and (seq, hash before) of the next: salts lie apart, what can be computed is left out."""
     mark, codec, zero, _, plain, salts, stored, crc = struct.unpack_from('<BBHIIIII', block)
-    if (mark, zero, crc, len(block)) != (0x42, 0, zlib.crc32(block[24:], zlib.crc32(block[:20])), 64 + salts + stored): raise ValueError
+    right = 0x42, 0, zlib.crc32(block[24:], zlib.crc32(block[:20])), 64 + salts + stored
+    if (mark, zero, crc, len(block)) != right: raise ValueError('this is no block')
     salts, rest, lines, time = Input(block[64:64 + salts]), block[64 + salts:], [], 0
     rest = Input(zlib.decompressobj(-15).decompress(rest, plain + 1) if codec == 1 else rest)
     types = [rest.take(rest.number()).decode('latin1') for _ in range(rest.number())]
@@ -138,13 +140,14 @@ def unpacked(block, seq, prev):
         if flags == 1:  # A line as it is.
             lines.append(rest.take(rest.number()))
             frame = read_frame(lines[-1], 0, len(lines[-1]) - 1, prev)
-            if lines[-1][-1:] == b'\n' and not frame.fault and frame.seq == seq: seq, prev = seq + 1, frame.hash
+            if not frame.fault and frame.seq == seq and lines[-1].endswith(b'\n'): seq, prev = seq + 1, frame.hash
             continue
         kind, time = types[rest.number()], time + rest.signed()
         lag = f',"lag":{rest.number()}' if flags & 2 else ''
         left = f',"left":{rest.number()}' if flags & 4 else ''
         commit = rest.take(32).hex() if flags & 8 else None
-        body = filler(rest.number()) if commit else b'{"salt":"%s",' % salts.take(16).hex().encode() + rest.take(rest.number())
+        salt = b'' if commit else b'{"salt":"%s",' % salts.take(16).hex().encode()
+        body = filler(rest.number()) if commit else salt + rest.take(rest.number())
         signed = f'{{"seq":{seq},"time":{time},"type":"{kind}"{lag}{left},"commit":"{commit or sha256(body)}"'
         seq, prev = seq + 1, sha256((prev + signed).encode('latin1'))
         lines.append(f'{signed},"hash":"{prev}","body":'.encode('latin1') + body + b'}\n')
@@ -203,7 +206,8 @@ class Log:
                     if frame.left == 0 and pending[0][0].seq <= durable: pending = self.settle(pending, durable, visit)
                     seq, prev, at = seq + 1, frame.hash, stop + 1
                     continue
-                if last and seq > covered and at >= self.rest_ends[number] and not self.was_durable(data, seq, at, end, fault): break  # Torn.
+                unsure = last and seq > covered and at >= self.rest_ends[number]
+                if unsure and not self.was_durable(data, seq, at, end, fault): break  # Torn.
                 pending = self.settle(pending, ALL, visit)
                 self.problem('frame', seq, FAULTS[fault], segment=number, byte=at)
                 at, _, found = next_frame(data, at + 1, end) or (end, end, None)
@@ -284,7 +288,8 @@ class Packs:
         _, codec, _, _, count, refs, table, plain, stored, _ = struct.unpack_from('<BBHIIIIIII', pack, at)
         sizes, data = Input(pack[at + 32:at + 32 + table]), pack[at + 32 + table:at + 32 + table + stored]
         sizes = [sizes.number() >> 2 for _ in range(count)]
-        data = zlib.decompressobj(-15).decompress(data, plain + 1) if codec == 1 else brotli.decompress(data) if codec == 2 else data
+        if codec == 1: data = zlib.decompressobj(-15).decompress(data, plain + 1)
+        if codec == 2: data = brotli.decompress(data)
         kept, lifted = Input(data[:sum(sizes) - 32 * refs]), Input(data[sum(sizes) - 32 * refs:])
         found, names, pos, end, number, ref_at = {}, [], 0, 0, 0, lifted.number() if refs else ALL
         for size in sizes:
@@ -331,22 +336,26 @@ class Store:
             version, needs = manifest['format']['read'], manifest.get('features', {}).get('mustUnderstand', [])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             sys.exit(f'no store at {root}: {error!r}')
-        if version > 1 or needs: sys.exit(f'{root}: read version {version}, features {needs}; try the verify.py of a newer daglog')
+        if version > 1 or needs: sys.exit(f'{root}: read version {version}, features {needs}; try a newer verify.py')
         log.walk(-1, lambda ref: True, lambda frame: log.problems or frames.append(frame))
         for frame in frames:
             if frame.redacted or frame.type not in ('run/head', 'run/deleted'): continue
             data = data_of(frame)
-            before = self.heads.pop(data['id'], None)  # The highest head of a run counts, whoever noted a lower one later.
-            higher = before and before['run'] == data['run'] and before['seq'] > data['seq']
+            before = self.heads.pop(data['id'], None)
+            higher = before and before['run'] == data['run'] and before['seq'] > data['seq']  # That one counts.
             if frame.type == 'run/head': self.heads[data['id']] = before if higher else data
         self.ids = {head['run']: run_id for run_id, head in self.heads.items()}
-        names = [n for n in names_in(os.path.join(root, 'runs')) if re.fullmatch(r'([a-z0-9_.-]|%[0-9a-f]{2})+|.{80}%~[0-9a-f]{64}', n)]
-        self.places = {self.run_id(name): os.path.join(root, 'runs', name) for name in names}
-        self.report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems, 'incomplete': [log.torn] if log.torn else []}
+        paths = {name: os.path.join(root, 'runs', name) for name in names_in(os.path.join(root, 'runs'))}
+        is_run = re.compile(r'(?!\.)([a-z0-9_.-]|%[0-9a-f]{2})+|.{80}%~[0-9a-f]{64}')
+        names = [name for name, path in paths.items() if is_run.fullmatch(name) and os.path.isdir(path)]
+        self.places = {self.run_id(name): paths[name] for name in names}
+        self.report = {'ok': not log.problems, 'events': len(frames), 'problems': log.problems,
+                       'incomplete': [log.torn] if log.torn else []}
 
     def run_id(self, name):
         """The name of a directory spells the id; a very long one is in frame 0 only."""
-        if '%~' not in name: return re.sub(b'%(..)', lambda m: bytes([int(m[1], 16)]), name.encode()).decode('utf-8', 'replace')
+        if '%~' not in name:
+            return re.sub(b'%(..)', lambda m: bytes([int(m[1], 16)]), name.encode()).decode('utf-8', 'replace')
         data = Log(os.path.join(self.root, 'runs', name), 'log').segments.get(0, b'')
         frame = read_frame(data, 0, max(data.find(b'\n'), 0), GENESIS)
         return name if frame.fault or frame.redacted else data_of(frame)['id']
@@ -359,9 +368,10 @@ class Run:
     """The audit of one run. `given`: a head of it that was kept elsewhere, or None."""
     def __init__(self, store, run_id, given):
         path = store.places.get(run_id, '')
-        self.store, self.id, self.log, self.given, self.noted = store, run_id, Log(path, 'log'), given, store.heads.get(run_id)
-        self.own, self.answers, self.hashes, self.head, self.extra = open_objects(os.path.join(path, 'objects.open')), {}, {}, None, b''
-        self.steps, self.turn, self.ended_unseen, self.recovered, self.redacted, self.authorised = {}, None, 0, [], {}, set()
+        self.store, self.id, self.given, self.noted = store, run_id, given, store.heads.get(run_id)
+        self.log, self.own = Log(path, 'log'), open_objects(os.path.join(path, 'objects.open'))
+        self.hashes, self.head, self.extra, self.steps, self.turn, self.ended_unseen = {}, None, b'', {}, None, 0
+        self.answers, self.recovered, self.redacted, self.authorised = {}, [], {}, set()
         self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.get(ref[2]) is not None, self.visit)
         for reason in self.log.faults: self.log.problem('medium', len(self.hashes), reason)
         self.incomplete = [] if self.head else ['the run has no whole event']
@@ -374,12 +384,14 @@ class Run:
 
     def visit(self, frame):
         try: self.take(frame)
-        except (ValueError, LookupError, TypeError): self.log.problem('frame', frame.seq, 'the hashes are right, but the body is none of this format')
+        except (ValueError, LookupError, TypeError):
+            self.log.problem('frame', frame.seq, 'the hashes are right, but the body is none of this format')
 
     def take(self, frame):
         self.head, self.hashes[frame.seq] = frame, frame.hash
-        data = data_of(frame) if not frame.redacted and re.match('(turn|step)/|redaction$|log/recovered$', frame.type) else {}
-        data = data if isinstance(data, dict) else {}
+        read = not frame.redacted and re.match('(turn|step)/|redaction$|log/recovered$', frame.type)
+        data = data_of(frame) if read else None
+        data = data if isinstance(data, dict) else {}  # Users may give any shape.
         if frame.seq == 0: self.extra = frame.extra
         if frame.redacted: self.redacted[frame.seq] = frame.type
         elif frame.type == 'redaction': self.authorised.add(data['seq'])
@@ -390,29 +402,34 @@ class Run:
         if frame.type == 'step/end' and self.steps.pop(data.get('id'), None) is None: self.ended_unseen += 1  # Redacted.
         for ref in refs_of(frame):
             answer = self.answers[ref[2]] = self.answers.get(ref[2]) or check_value(ref, self.get)
-            if answer in ('missing', 'damaged'): self.log.problem('object', frame.seq, f'object {ref[2]} or one below it is {answer}')
+            if answer in ('missing', 'damaged'):
+                self.log.problem('object', frame.seq, f'object {ref[2]}, or one below it, is {answer}')
 
     def check_redactions(self):
         for seq, kind in self.redacted.items():
-            if kind in ('redaction', 'writer/open', 'log/recovered'): self.log.problem('redaction', seq, f'the body of {kind} must stay')
-            elif seq not in self.authorised: self.log.problem('redaction', seq, 'the body is gone, and no redaction event names it')
+            if kind in ('redaction', 'writer/open', 'log/recovered'):
+                self.log.problem('redaction', seq, f'the body of {kind} must stay')
+            elif seq not in self.authorised:
+                self.log.problem('redaction', seq, 'the body is gone, and no redaction event names it')
         for seq in sorted(self.authorised & set(self.hashes) - set(self.redacted)):
             self.incomplete.append(f'a redaction event names seq {seq}, whose body is still there')
 
     def check_heads(self):
         other = self.noted and 0 in self.hashes and self.noted['run'] != self.hashes[0]
-        if other: self.log.problem('identity', 0, f"the store's log knows another run under this id: {self.noted['run']}")
+        if other: self.log.problem('identity', 0, f"the store's log has another run under this id: {self.noted['run']}")
         for who, head in (("the store's log", None if other else self.noted), ('the head given', self.given)):
             if head and self.hashes.get(head['seq']) != head['hash']:
                 what = 'is cut' if not self.head or head['seq'] > self.head.seq else 'is another'
-                self.log.problem('head', head['seq'], f'{who} names the head {head["seq"]}:{head["hash"]}, and the log {what}')
+                self.log.problem('head', head['seq'], f'{who} names {head["seq"]}:{head["hash"]}, and the log {what}')
 
     def check_parent(self):
-        link = json.loads(b'{' + self.extra[1:] + b'}').get('parent') if self.extra else None
+        try: link = json.loads(b'{' + self.extra[1:] + b'}').get('parent')
+        except ValueError: link = None  # Only where frame 0 is damaged, which was said.
         parent = link and self.store.ids.get(link['run'])
         if parent and link['hash'] not in Log(self.store.places.get(parent, ''), 'log').hashes_at(link['seq']):
             self.log.problem('parent', 0, f'{parent} has another frame at seq {link["seq"]}, where this run begins')
-        if link and not parent and link['kind'] == 'fork': self.incomplete.append(f'its parent {link["run"]} is not in this store')
+        if link and not parent and link['kind'] == 'fork':
+            self.incomplete.append(f'its parent {link["run"]} is not in this store')
 
     def report(self):
         """What `daglog verify --json` says of a run, under the same names."""
@@ -422,10 +439,12 @@ class Run:
         if self.turn is not None: incomplete.append(f'turn {self.turn} is open')
         if len(self.steps) > self.ended_unseen: incomplete.append(f'steps open: {", ".join(map(str, self.steps))}')
         if log.torn: incomplete.append(log.torn)
-        level = 'none' if log.problems or not head else 'anchored' if self.given else 'head-log' if self.noted else 'self-consistent'
-        return {'run': self.id, 'ok': not log.problems, 'level': level, 'events': len(self.hashes), 'objects': answers.count('whole'),
-                'head': head and {'seq': head.seq, 'hash': head.hash}, 'coveredSeq': (self.given or self.noted or {'seq': -1})['seq'],
-                'problems': log.problems, 'incomplete': incomplete, 'redacted': list(self.redacted), 'stray': self.unexplained()}
+        level = 'anchored' if self.given else 'head-log' if self.noted else 'self-consistent'
+        return {'run': self.id, 'ok': not log.problems, 'level': level if head and not log.problems else 'none',
+                'events': len(self.hashes), 'objects': answers.count('whole'),
+                'head': head and {'seq': head.seq, 'hash': head.hash},
+                'coveredSeq': (self.given or self.noted or {'seq': -1})['seq'], 'problems': log.problems,
+                'incomplete': incomplete, 'redacted': list(self.redacted), 'stray': self.unexplained()}
 
     def unexplained(self):
         """Bytes after a segment's counted end. Those that a log/recovered names are evidence of a crash, not stray."""
@@ -459,10 +478,12 @@ def main():
     store = Store(args.store)
     ids = sorted({*store.places, *store.heads})
     if args.run and args.run not in ids: sys.exit(f'no run {args.run} in {args.store}')
-    runs = [Run(store, run_id, given and {'seq': int(given[1]), 'hash': given[2]}).report() for run_id in ids if args.run in (None, run_id)]
+    given = given and {'seq': int(given[1]), 'hash': given[2]}
+    runs = [Run(store, run_id, given).report() for run_id in ids if args.run in (None, run_id)]
     ok = all(report['ok'] for report in [store.report, *runs])
     complete = not any(report['incomplete'] for report in [store.report, *runs])
-    if args.json: print(json.dumps({'schema': 'daglog.verify/1', 'ok': ok, 'complete': complete, 'storeLog': store.report, 'runs': runs}))
+    facts = {'schema': 'daglog.verify/1', 'ok': ok, 'complete': complete, 'storeLog': store.report, 'runs': runs}
+    if args.json: print(json.dumps(facts))
     else: print(line_of(store.report, "(the store's log)"), *(line_of(report, report['run']) for report in runs), sep='\n')
     sys.exit(3 if not ok else 0 if complete else 5)
 

@@ -94,6 +94,8 @@ export interface Backend {
 
   /** Segments in order of number; empty where the log has none. */
   segments(log: LogName): Promise<readonly Segment[]>
+  /** What the log takes on the medium, in bytes: fewer than are read of it where parts are at rest. */
+  logBytes(log: LogName): Promise<number>
   /** Up to `length` bytes from an offset; shorter only at the end. */
   read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer>
   /** What is wrong with how the medium keeps a log, where reading it does not show it. */
@@ -129,12 +131,15 @@ export interface Backend {
   sealObjects(run: string): Promise<void>
   /**
    * Keep all writers of runs out, so that objects can be dropped; resolves to what lets them in again.
-   * @throws STORE_LOCKED naming who writes.
+   * Runs that were on their way are discarded: what is listed from now on is all there is.
+   * @throws STORE_LOCKED naming who writes; to those that are kept out RUN_LOCKED.
    */
   exclude(program: string): Promise<() => Promise<void>>
   /**
-   * Drop packed objects that are not live. Only while writers are kept out.
-   * @throws PACK_INVALID where a pack cannot be read whole; then nothing was dropped.
+   * Drop packed objects that are not live, as far as that is worth the work. Only while writers are kept out.
+   * Counts are of objects as they are packed (one that is in two packs counts twice); `deadBytes` are of
+   * dead objects as they are read, `freedBytes` what the medium has got back.
+   * @throws PACK_INVALID, READ_FAILED where a pack cannot be read whole; then nothing was dropped.
    */
   sweepObjects(
     isLive: (hash: Hash) => boolean,

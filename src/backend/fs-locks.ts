@@ -66,7 +66,15 @@ export class FsLocks {
       if (systemCode(error) === 'EEXIST') return undefined
       throw error
     } finally {
+      this.discard(draft)
+    }
+  }
+
+  private discard(draft: string): void {
+    try {
       this.disk.remove(draft)
+    } catch {
+      // It stays in tmp/, where nobody looks; a lock that nobody knows to be his would stay for good.
     }
   }
 

@@ -193,11 +193,11 @@ class FsLogWriter implements LogWriter {
     try {
       this.write(bytes)
       if (sync) await this.sync(promisedBytes)
+      const fenced = this.ties.successor()
+      if (fenced !== undefined) throw fenced
     } catch (cause) {
       throw this.die(cause instanceof DaglogError ? cause : writeFailed(cause))
     }
-    const fenced = this.ties.successor()
-    if (fenced !== undefined) throw this.die(fenced)
   }
 
   private write(bytes: Uint8Array): void {
@@ -282,7 +282,15 @@ class FsLogWriter implements LogWriter {
     try {
       this.file.close()
     } finally {
+      this.letGo()
+    }
+  }
+
+  private letGo(): void {
+    try {
       this.ties.release()
+    } catch (cause) {
+      throw writeFailed(cause)
     }
   }
 }

@@ -8,6 +8,7 @@ import type { Hash } from '../core/hash.js'
 import type { StoredObject } from '../core/object.js'
 import {
   encodeObjectRecords,
+  findObjectRecord,
   type ObjectRecord,
   RECORD_HEADER_BYTES,
   readObjectRecord,
@@ -19,6 +20,10 @@ export class FsOpenObjects {
   private readonly records = new Map<Hash, ObjectRecord>()
   /** How far the file has been read, in bytes. */
   private scannedBytes = 0
+  /** Whether there are bytes before that which are no record. */
+  private damaged = false
+  /** Its first bytes, by which a file that was begun anew is told from the one that was read. */
+  private beginning: Buffer = Buffer.alloc(0)
   private file: DiskFile | undefined
   private failure: unknown
   private turn: Promise<unknown> = Promise.resolve()
@@ -50,12 +55,49 @@ export class FsOpenObjects {
   /** @throws OBJECT_CORRUPT */
   get(hash: Hash): Uint8Array | undefined {
     if (!this.has(hash)) return undefined
-    return this.withFile(
-      (read) => readObjectRecord(read, this.records.get(hash) as ObjectRecord).bytes,
-    )
+    try {
+      return this.read(hash)
+    } catch (error) {
+      if (!this.renewed()) throw error
+      return this.has(hash) ? this.read(hash) : undefined
+    }
+  }
+
+  private read(hash: Hash): Uint8Array {
+    const record = this.records.get(hash) as ObjectRecord
+    return this.withFile((read) => readObjectRecord(read, record).bytes)
+  }
+
+  /**
+   * Whether the file was sealed away, and perhaps begun anew, since it was read; then it is read again.
+   * Whoever does not write the run must ask before it takes an object for missing.
+   */
+  renewed(): boolean {
+    const { beginning } = this
+    if (beginning.length === 0 || beginning.equals(this.readBeginning(beginning.length)))
+      return false
+    this.close()
+    this.forget()
+    return true
+  }
+
+  private readBeginning(bytes: number): Buffer {
+    let file: DiskFile
+    try {
+      file = this.disk.openFile(this.path, 'read')
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return Buffer.alloc(0)
+      throw error
+    }
+    try {
+      return readerOf(file)(0, bytes)
+    } finally {
+      file.close()
+    }
   }
 
   list(): IterableIterator<ObjectRecord> {
+    this.renewed()
     this.refresh()
     return this.records.values()
   }
@@ -104,11 +146,22 @@ export class FsOpenObjects {
         written += count
       }
       await file.sync()
+      this.checkNamed(file)
     } catch (error) {
       // Also after a failed sync: no later one writes these bytes, so nobody may find an object in them.
       if (written > 0) file.truncate(from)
       throw error
     }
+  }
+
+  /** A writer that was fenced and does not know it may have sealed the file away under us. */
+  private checkNamed(file: DiskFile): void {
+    if (this.bytes() >= file.size()) return
+    throw new DaglogError(
+      'WRITER_FENCED',
+      `${this.path} was sealed away by another writer; try: open the run again`,
+      { path: this.path },
+    )
   }
 
   private open(): DiskFile {
@@ -123,8 +176,7 @@ export class FsOpenObjects {
   }
 
   private cutTorn(file: DiskFile, keepTorn: (atByte: number, bytes: Buffer) => void): void {
-    const torn = Buffer.alloc(file.size() - this.scannedBytes)
-    file.read(torn, this.scannedBytes)
+    const torn = readerOf(file)(this.scannedBytes, file.size() - this.scannedBytes)
     keepTorn(this.scannedBytes, torn)
     file.truncate(this.scannedBytes)
     file.syncNow()
@@ -133,23 +185,37 @@ export class FsOpenObjects {
   /** Take in what has been appended since; start again where the file was sealed away. */
   private refresh(): void {
     const size = this.bytes()
-    if (size < this.scannedBytes) this.forget()
+    if (size < this.scannedBytes) {
+      this.close()
+      this.forget()
+    }
     if (size === this.scannedBytes) return
     this.withFile((read) => {
-      const scan = scanObjectRecords(read, this.scannedBytes, size)
-      for (let next = scan.next(); ; next = scan.next()) {
-        if (next.done === true) {
-          this.scannedBytes = next.value
-          return
-        }
-        this.records.set(next.value.hash, next.value)
+      if (this.scannedBytes === 0) this.beginning = read(0, RECORD_HEADER_BYTES)
+      let from: number | undefined = this.scannedBytes
+      while (from !== undefined) {
+        const end: number = this.takeRecords(scanObjectRecords(read, from, size))
+        if (from > this.scannedBytes) this.damaged = true
+        this.scannedBytes = end
+        // What is whole behind a bad record was acknowledged all the same; only after the last one is torn.
+        from = end < size ? findObjectRecord(read, end + 1, size) : undefined
       }
     })
+  }
+
+  /** @returns Where the last whole record ends. */
+  private takeRecords(scan: Generator<ObjectRecord, number>): number {
+    for (let next = scan.next(); ; next = scan.next()) {
+      if (next.done === true) return next.value
+      this.records.set(next.value.hash, next.value)
+    }
   }
 
   private forget(): void {
     this.records.clear()
     this.scannedBytes = 0
+    this.damaged = false
+    this.beginning = Buffer.alloc(0)
   }
 
   private withFile<R>(use: (read: (atByte: number, count: number) => Buffer) => R): R {
@@ -172,8 +238,10 @@ export class FsOpenObjects {
     }
   }
 
-  /** Remove the file: everything in it is in a pack now. */
-  remove(): void {
+  /** Remove the file: everything whole in it is in a pack now; the rest is kept as evidence. */
+  remove(keepTorn: (atByte: number, bytes: Buffer) => void): void {
+    if (this.damaged) this.withFile((read) => keepTorn(0, read(0, this.bytes())))
+    else if (this.bytes() > this.scannedBytes) this.cutTorn(this.open(), keepTorn)
     this.close()
     this.disk.remove(this.path)
     this.disk.syncDir(this.dir)
@@ -185,13 +253,12 @@ export class FsOpenObjects {
     this.file = undefined
   }
 
-  /** The file was opened anew by another writer: start without an old failure. */
+  /** We are the writer from now on: start without an old failure, and with what is there now. */
   reopen(): void {
     this.close()
+    this.forget()
     this.failure = undefined
   }
-
-  static readonly recordOverheadBytes = RECORD_HEADER_BYTES
 }
 
 function readerOf(file: DiskFile): (atByte: number, count: number) => Buffer {

@@ -82,25 +82,23 @@ export class FsPacks {
   /** Ask the packs that may hold the object; look at the directory again before saying no. */
   private search<R>(hash: Hash, ask: (reader: PackReader) => R | undefined): R | undefined {
     if (!this.listed) this.list()
+    const trouble: unknown[] = []
     for (let round = 0; ; round += 1) {
       for (const { reader } of this.readers.values()) {
         if (!reader.mayHave(hash)) continue
-        const answer = this.asked(reader, ask)
-        if (answer !== undefined) return answer
+        try {
+          const answer = ask(reader)
+          if (answer !== undefined) return answer
+        } catch (error) {
+          if (error instanceof DaglogError && error.kind === 'damage')
+            this.onNotice(`pack ${reader.pack} is damaged; what is whole in it can be read`, error)
+          else trouble.push(error)
+        }
       }
       if (round > 0 || !this.list()) break
     }
-    for (const error of this.unreadable.values()) throw error
+    for (const error of [...trouble, ...this.unreadable.values()]) throw error
     return undefined
-  }
-
-  private asked<R>(reader: PackReader, ask: (reader: PackReader) => R | undefined): R | undefined {
-    try {
-      return ask(reader)
-    } catch (error) {
-      this.onNotice(`pack ${reader.pack} is damaged; what is whole in it can still be read`, error)
-      return undefined
-    }
   }
 
   /**
@@ -180,8 +178,7 @@ export class FsPacks {
       const { index, damage } = buildIndex(source)
       // The index of a damaged pack would outlive the damage: who puts a good copy in its place would miss objects.
       if (damage.length === 0) this.saveIndex(name, index)
-      else
-        this.onNotice(`pack ${name} is damaged; what is whole in it can still be read`, damage[0])
+      else this.onNotice(`pack ${name} is damaged; what is whole in it can be read`, damage[0])
       return PackReader.open(source, { index, cache })
     }
   }

@@ -3,6 +3,7 @@
  * no crash leaves a run that is half there and looks damaged.
  */
 import { join } from 'node:path'
+import { DaglogError, systemCode } from '../core/errors.js'
 import type { RunPlace } from './backend.js'
 import type { Disk } from './disk.js'
 import { createIfMissing, type FsFiles } from './fs-files.js'
@@ -63,9 +64,10 @@ export class FsRuns {
       this.disk.rename(dir, path)
     } catch (error) {
       const isTaken = this.disk.exists(path)
+      const isThere = this.disk.exists(dir)
       this.disk.removeTree(dir)
       if (isTaken) return false
-      throw error
+      throw isThere ? error : discarded(id)
     }
     this.disk.syncDir(this.layout.runs())
     return true
@@ -85,8 +87,36 @@ export class FsRuns {
       disk.syncDir(layout.tmp())
       disk.syncDir(layout.runs())
     }
+    this.removeParts()
+  }
+
+  /** No run that is on its way appears any more, whoever began it. Only while all writers are kept out. */
+  discardDrafts(): void {
+    const { disk, layout } = this
+    for (const name of disk.list(layout.tmp())) {
+      if (!name.startsWith(`${DRAFT}.`)) continue
+      try {
+        disk.rename(join(layout.tmp(), name), this.files.draftPath(REMOVED))
+      } catch (error) {
+        // Published a moment ago: then it is a run like others.
+        if (systemCode(error) !== 'ENOENT') throw error
+      }
+    }
+    this.removeParts()
+  }
+
+  private removeParts(): void {
+    const { disk, layout } = this
     for (const name of disk.list(layout.tmp())) {
       if (name.startsWith(`${REMOVED}.`)) disk.removeTree(join(layout.tmp(), name))
     }
   }
+}
+
+function discarded(id: string): DaglogError {
+  return new DaglogError(
+    'STORE_LOCKED',
+    `run ${id} was on its way while the store was collected, and is not there; try: again`,
+    { run: id },
+  )
 }

@@ -38,6 +38,16 @@ export class FsSegments {
     )
   }
 
+  /** What all segments take on the disk, in bytes. */
+  storedBytes(log: LogName): number {
+    return this.retrying(() => {
+      let bytes = 0
+      for (const pieces of this.pieces(log).values())
+        for (const { path } of pieces) bytes += sizeOf(this.disk, path)
+      return bytes
+    })
+  }
+
   /** Numbers of the segments there are; lengths are not looked at. */
   numbers(log: LogName): number[] {
     return [...this.pieces(log).keys()]

@@ -7,7 +7,7 @@
 import { dirname, join } from 'node:path'
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
-import type { ObjectKind, StoredObject } from '../core/object.js'
+import type { StoredObject } from '../core/object.js'
 import type { Codec } from '../value/pack.js'
 import type {
   Abilities,
@@ -21,15 +21,14 @@ import type {
   WriterOptions,
 } from './backend.js'
 import type { Disk } from './disk.js'
-import { FsCompaction, type Swept } from './fs-compaction.js'
+import type { Swept } from './fs-compaction.js'
 import { FsExclusion } from './fs-exclusion.js'
 import { createIfMissing, FsFiles } from './fs-files.js'
 import { FsLayout } from './fs-layout.js'
 import { FsLocks } from './fs-locks.js'
 import { FsLogs } from './fs-log.js'
 import { networkFileSystem } from './fs-medium.js'
-import { FsOpenObjects } from './fs-open-objects.js'
-import { FsPacks } from './fs-packs.js'
+import { FsObjects, type ListedObject } from './fs-objects.js'
 import { FsRuns } from './fs-runs.js'
 import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
@@ -62,10 +61,8 @@ class FsBackend implements Backend {
   private readonly logs: FsLogs
   private readonly segmentFiles: FsSegments
   private readonly runs: FsRuns
-  private readonly packs: FsPacks
-  private readonly compaction: FsCompaction
+  private readonly objects: FsObjects
   private readonly exclusion: FsExclusion
-  private readonly openObjects = new Map<string, FsOpenObjects>()
   private mediumChecked = false
   private rootSynced = false
 
@@ -83,8 +80,8 @@ class FsBackend implements Backend {
     this.exclusion = new FsExclusion(this.disk, this.layout, this.locks)
     this.logs = new FsLogs(this.disk, this.layout, this.locks, this.segmentFiles, this.exclusion)
     this.runs = new FsRuns(this.disk, this.layout, this.files, this.logs, this.segmentFiles)
-    this.packs = new FsPacks(this.disk, this.layout, onNotice, options.codec ?? 'brotli')
-    this.compaction = new FsCompaction(this.packs, onNotice)
+    const codec = options.codec ?? 'brotli'
+    this.objects = new FsObjects(this.disk, this.layout, this.files, { codec, onNotice })
   }
 
   async readManifest(): Promise<Uint8Array | undefined> {
@@ -146,7 +143,7 @@ class FsBackend implements Backend {
       if (this.runs.has(id)) return undefined
       this.runs.draft(id)
       const leaving = <R>(use: () => R): R => {
-        this.forgetObjects(id)
+        this.objects.forget(id)
         return this.writing(use)
       }
       return {
@@ -162,18 +159,17 @@ class FsBackend implements Backend {
 
   async removeRun(id: string): Promise<void> {
     return this.writing(() => {
-      this.forgetObjects(id)
+      this.objects.forget(id)
       this.runs.remove(id)
     })
   }
 
-  private forgetObjects(run: string): void {
-    this.openObjects.get(run)?.close()
-    this.openObjects.delete(run)
-  }
-
   async segments(log: LogName): Promise<readonly Segment[]> {
     return this.reading(() => this.segmentFiles.list(log))
+  }
+
+  async logBytes(log: LogName): Promise<number> {
+    return this.reading(() => this.segmentFiles.storedBytes(log))
   }
 
   async read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer> {
@@ -190,8 +186,9 @@ class FsBackend implements Backend {
       // Whoever made the store may have been killed before its names were durable.
       if (!this.rootSynced) this.disk.syncDir(this.layout.root)
       this.rootSynced = true
-      if (log !== 'store') this.openObjects.get(log.run)?.reopen()
-      return this.logs.openWriter(log, options)
+      const writer = this.logs.openWriter(log, options)
+      if (log !== 'store') this.objects.writerOpened(log.run)
+      return writer
     })
   }
 
@@ -210,32 +207,12 @@ class FsBackend implements Backend {
     this.writing(() => this.files.saveTorn(log, name, bytes))
   }
 
-  private objectsOf(run: string): FsOpenObjects {
-    let objects = this.openObjects.get(run)
-    if (objects === undefined) {
-      objects = new FsOpenObjects(this.disk, this.layout.openObjects(run), this.layout.run(run))
-      this.openObjects.set(run, objects)
-    }
-    return objects
-  }
-
   async putObjects(
     run: string,
     objects: readonly StoredObject[],
-    { direct }: { readonly direct: boolean },
+    options: { readonly direct: boolean },
   ): Promise<void> {
-    const open = this.objectsOf(run)
-    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.keeps(hash)
-    try {
-      if (direct) await this.packs.add(objects.filter(isNew))
-      else {
-        const keepTorn = (atByte: number, bytes: Buffer): void =>
-          this.files.saveTorn({ run }, `objects.${atByte}`, bytes)
-        await open.exclusive(() => open.put(objects.filter(isNew), keepTorn))
-      }
-    } catch (cause) {
-      throw this.failed('WRITE_FAILED', cause)
-    }
+    return this.writingSlowly(() => this.objects.put(run, objects, options))
   }
 
   async getObject(hash: Hash, run: string | undefined): Promise<Uint8Array | undefined> {
@@ -243,71 +220,51 @@ class FsBackend implements Backend {
   }
 
   getObjectNow(hash: Hash, run: string | undefined): Uint8Array | undefined {
-    return this.reading(
-      () => (run === undefined ? undefined : this.objectsOf(run).get(hash)) ?? this.packs.get(hash),
-    )
+    return this.reading(() => this.objects.get(hash, run))
   }
 
   async hasObject(hash: Hash, run: string | undefined): Promise<boolean> {
-    return this.reading(
-      () => (run !== undefined && this.objectsOf(run).has(hash)) || this.packs.has(hash),
-    )
+    return this.reading(() => this.objects.has(hash, run))
   }
 
   async sealObjects(run: string): Promise<void> {
-    const open = this.objectsOf(run)
-    try {
-      await open.exclusive(async () => {
-        if (open.bytes() === 0) return
-        // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
-        await this.packs.add(open.objects())
-        open.remove()
-        await this.packs.mergeSmall()
-      })
-    } catch (cause) {
-      throw this.failed('WRITE_FAILED', cause)
-    }
+    return this.writingSlowly(() => this.objects.seal(run))
+  }
+
+  async exclude(program: string): Promise<() => Promise<void>> {
+    return this.writing(() => {
+      const end = this.exclusion.begin(program)
+      try {
+        // A run that appeared later would count on packs that nobody was seen to need.
+        this.runs.discardDrafts()
+      } catch (error) {
+        end()
+        throw error
+      }
+      return async () => this.writing(end)
+    })
   }
 
   async sweepObjects(
     isLive: (hash: Hash) => boolean,
     options: { readonly dryRun: boolean },
   ): Promise<Swept> {
-    try {
-      const swept = await this.packs.sweep(isLive, options)
+    return this.writingSlowly(async () => {
+      const swept = await this.objects.sweep(isLive, options)
       // Only run writers leave such drafts, and there is none now.
-      for (const name of this.disk.list(this.layout.tmp())) {
-        if (!options.dryRun && DEAD_DRAFT.test(name))
-          this.disk.removeTree(join(this.layout.tmp(), name))
+      for (const name of options.dryRun ? [] : this.disk.list(this.layout.tmp())) {
+        if (DEAD_DRAFT.test(name)) this.disk.removeTree(join(this.layout.tmp(), name))
       }
       return swept
-    } catch (cause) {
-      throw this.failed('WRITE_FAILED', cause)
-    }
-  }
-
-  async exclude(program: string): Promise<() => Promise<void>> {
-    return this.writing(() => {
-      const release = this.logs.exclude(program)
-      return async () => this.writing(release)
     })
   }
 
   async objectBytes(run: string | undefined): Promise<number> {
-    return this.reading(() =>
-      run === undefined ? this.packs.bytes() : this.objectsOf(run).bytes(),
-    )
+    return this.reading(() => this.objects.bytes(run))
   }
 
-  async *listObjects(
-    run: string | undefined,
-  ): AsyncIterable<{ hash: Hash; kind: ObjectKind; bytes: number }> {
-    if (run !== undefined) {
-      yield* this.objectsOf(run).list()
-      return
-    }
-    for (const { hash, kind, bytes } of this.packs.objects())
-      yield { hash, kind, bytes: bytes.length }
+  async *listObjects(run: string | undefined): AsyncIterable<ListedObject> {
+    yield* this.objects.list(run)
   }
 
   async readCache(key: string): Promise<Uint8Array | undefined> {
@@ -319,8 +276,7 @@ class FsBackend implements Backend {
   }
 
   async close(): Promise<void> {
-    for (const objects of this.openObjects.values()) objects.close()
-    this.packs.close()
+    this.objects.close()
   }
 
   private checkMedium(): void {
@@ -352,6 +308,14 @@ class FsBackend implements Backend {
     }
   }
 
+  private async writingSlowly<R>(use: () => Promise<R>): Promise<R> {
+    try {
+      return await use()
+    } catch (cause) {
+      throw this.failed('WRITE_FAILED', cause)
+    }
+  }
+
   private failed(code: 'READ_FAILED' | 'WRITE_FAILED', cause: unknown): DaglogError {
     if (cause instanceof DaglogError) return cause
     const system = systemCode(cause)
@@ -369,7 +333,7 @@ class FsBackend implements Backend {
 
 const CLOSED_TO_US: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'EINVAL'])
 
-const DEAD_DRAFT = /^(?:pack|cold|removed|run)\./
+const DEAD_DRAFT = /^(?:pack|cold|removed)\./
 
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on the disk, then open the run again',

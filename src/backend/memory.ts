@@ -58,6 +58,8 @@ class MemoryBackend implements Backend {
   private readonly runs = new Map<string, MemoryLog>()
   private readonly objects = new Map<Hash, StoredObject>()
   private readonly cache = new Map<string, Uint8Array>()
+  /** Who keeps all writers of runs out. */
+  private excluder: string | undefined
 
   async readManifest(): Promise<Uint8Array | undefined> {
     return this.manifest
@@ -107,6 +109,10 @@ class MemoryBackend implements Backend {
     return this.log(name).segments.map((bytes, number) => ({ number, bytes: bytes.length }))
   }
 
+  async logBytes(name: LogName): Promise<number> {
+    return (await this.segments(name)).reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
   async read(name: LogName, segment: number, fromByte: number, length: number): Promise<Buffer> {
     return this.log(name).segments[segment]?.slice(fromByte, fromByte + length) ?? Buffer.alloc(0)
   }
@@ -117,6 +123,7 @@ class MemoryBackend implements Backend {
 
   async openWriter(name: LogName, options: WriterOptions): Promise<LogWriter> {
     const log = this.log(name)
+    if (name !== 'store' && this.excluder !== undefined) throw this.excluded('RUN_LOCKED')
     if (log.writer !== undefined && options.force !== true) {
       const code = name === 'store' ? 'STORE_LOCKED' : 'RUN_LOCKED'
       const { pid, host, program } = log.writer.holder
@@ -170,12 +177,25 @@ class MemoryBackend implements Backend {
     // One map serves all runs already.
   }
 
-  async exclude(): Promise<() => Promise<void>> {
-    for (const [id, log] of this.runs) {
-      if (log.writer !== undefined)
-        throw new DaglogError('STORE_LOCKED', `run ${id} is open in this process; try: close it`)
+  async exclude(program: string): Promise<() => Promise<void>> {
+    if (this.excluder !== undefined) throw this.excluded('STORE_LOCKED')
+    for (const [run, { writer }] of this.runs) {
+      if (writer === undefined) continue
+      const what = `run ${run} is open in this process (${writer.holder.program}); try: close it`
+      throw new DaglogError('STORE_LOCKED', what, { run, ...writer.holder, alive: true })
     }
-    return async () => {}
+    this.excluder = program
+    return async () => {
+      this.excluder = undefined
+    }
+  }
+
+  private excluded(code: 'RUN_LOCKED' | 'STORE_LOCKED'): DaglogError {
+    const what = `the store is being collected in this process (${this.excluder})`
+    return new DaglogError(code, `${what}; try: again when it is done`, {
+      pid: process.pid,
+      program: this.excluder,
+    })
   }
 
   async sweepObjects(

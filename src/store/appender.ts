@@ -100,16 +100,16 @@ export class Appender {
    * Append the drafts as one atomic unit: after a crash all of them stand, or none.
    * Resolves once they would survive power loss (`sync`), or once they are handed to the medium.
    * Encoding happens before the first await, so the order of calls is the order of frames.
-   * @throws LIMIT_EXCEEDED, WRITE_FAILED, WRITER_FENCED
+   * @throws LIMIT_EXCEEDED at once, and then nothing was taken; WRITE_FAILED, WRITER_FENCED
    */
   append(
     drafts: readonly Draft[],
     { sync }: { readonly sync: boolean },
   ): Promise<readonly Appended[]> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
+    // Named one by one: spreading an object costs as much as all of the rest.
+    const { text, objects, frames } = this.encoded(drafts)
     return new Promise((resolve, reject) => {
-      // Named one by one: spreading an object costs as much as all of the rest.
-      const { text, objects, frames } = this.encoded(drafts)
       this.queue.push({ text, objects, frames, lastSeq: this.seq - 1, sync, resolve, reject })
       this.flushing ??= this.flush()
     })

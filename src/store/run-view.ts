@@ -1,6 +1,7 @@
 /**
  * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
  */
+import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
@@ -34,7 +35,8 @@ export class RunView {
   /** The log as lines. For daglog's own rooms. */
   readonly log: LogReader
   private standing: RunStanding | undefined
-  protected states: StateStore
+  private readonly ownStates: StateStore
+  private parentView: RunView | undefined
 
   constructor(
     protected readonly context: StoreContext,
@@ -42,7 +44,7 @@ export class RunView {
   ) {
     this.id = id
     this.log = new LogReader(context.backend, { run: id })
-    this.states = new StateStore(context.backend, id)
+    this.ownStates = new StateStore(context.backend, id)
   }
 
   /**
@@ -88,12 +90,36 @@ export class RunView {
 
   /**
    * The state as of an event (the end unless told), found by index. Its nodes are read as they are
-   * needed, so a large state costs what is looked at. Undefined where none was written by then.
+   * needed, so a large state costs what is looked at. A fork begins with the state of its parent.
+   * Undefined where none was written by then.
+   * @throws RUN_NOT_FOUND where it is the parent's, and that is not in this store.
    */
   async stateAt(seq = Number.POSITIVE_INFINITY): Promise<Tree | undefined> {
-    const found = (await this.load()).index.stateAt(seq)
-    if (found === undefined) return undefined
-    return this.states.load(found.root, { run: this.id, seq: found.seq })
+    return this.stateIn((await this.load()).index, seq)
+  }
+
+  protected async stateIn(index: RunIndex, seq: number): Promise<Tree | undefined> {
+    const found = index.stateAt(seq)
+    if (found !== undefined) return this.states.load(found.root, { run: this.id, seq: found.seq })
+    const { parent } = index.summary()
+    if (parent?.kind !== 'fork') return undefined
+    this.parentView ??= await this.openParent(parent.run)
+    return this.parentView.stateAt(parent.seq)
+  }
+
+  private async openParent(run: string): Promise<RunView> {
+    const id = (await this.context.heads.refresh()).idOf(run)
+    if (id !== undefined) return new RunView(this.context, id)
+    throw new DaglogError(
+      'RUN_NOT_FOUND',
+      `run ${this.id} begins with the state of run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,
+      { run: this.id, parent: run },
+    )
+  }
+
+  /** Where the nodes of states are read. */
+  protected get states(): StateStore {
+    return this.ownStates
   }
 
   async summary(): Promise<RunSummary> {

@@ -2,16 +2,14 @@
  * A run open for writing: one history, one writer.
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
-import { randomBytes } from 'node:crypto'
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { checkUserEvent } from '../core/event.js'
-import type { DataOf, ErrorData, ParentLink, RunStatus } from '../core/event-map.js'
-import { genesisExtra } from '../core/frame.js'
+import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
 import type { Hash } from '../core/hash.js'
 import { RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
-import { type Tree, treeFrom } from '../value/tree.js'
+import type { Tree } from '../value/tree.js'
 import type { Appended, Draft } from './appender.js'
 import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
@@ -19,20 +17,14 @@ import type { Span } from './log-reader.js'
 import type { StandingFrame } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
+import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
 import { RunKeeping } from './run-keeping.js'
+import { RunState } from './run-state.js'
 import { type RunStanding, RunView, snapshotKey } from './run-view.js'
 import { checkSchema } from './schemas.js'
-import { StateStore } from './state-store.js'
+import type { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
-
-/** What a run begins with. */
-export interface RunBeginning {
-  readonly parent?: ParentLink
-  readonly name?: string
-  readonly meta?: unknown
-  readonly tags?: readonly string[]
-}
 
 export interface OpenRunOptions {
   /** Take the lock even from a holder that may be alive; safe, since that one is fenced. */
@@ -53,7 +45,11 @@ export interface EncodedEvent {
   readonly data: EncodedData
   /** When it happened, where that was earlier. */
   readonly time?: number
+  /** The state that it writes, instead of `data`: what is new of it is known once it is written. */
+  readonly state?: Tree | undefined
 }
+
+const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
 
 /** Types that ride along unsynced until the next event that is synced. */
 const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk'])
@@ -66,7 +62,7 @@ export class Run extends RunView {
   private closed: Promise<void> | undefined
   private identityHash: Hash | undefined
   private keeping: RunKeeping | undefined
-  private current: Tree | undefined
+  private readonly current: RunState
   private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
   private readonly closeListeners: (() => void)[] = []
@@ -79,6 +75,7 @@ export class Run extends RunView {
     private readonly options: OpenRunOptions,
   ) {
     super(context, id)
+    this.current = new RunState(context.backend, id)
   }
 
   /** Take the lock, recover, and close what a crash left open. @throws RUN_LOCKED, CHAIN_BROKEN */
@@ -111,26 +108,50 @@ export class Run extends RunView {
 
   /** The same for data that was encoded earlier. For daglog's own rooms. */
   async appendEncoded(events: readonly EncodedEvent[]): Promise<readonly Appended[]> {
-    if (this.closed !== undefined)
-      throw new DaglogError('CLOSED', `run ${this.id} was closed; try: open it again`)
+    if (this.closed !== undefined) throw this.closedError()
     if (events.length === 0) return []
     const now = this.context.now()
-    const drafts = events.map(({ type, data, time = now }): Draft => ({ type, time, data }))
     const sync =
       this.context.durability === 'step' && events.some(({ type }) => !UNSYNCED_TYPES.has(type))
     const log = this.held ?? (await this.opened())
     this.touch()
-    const appended = await log.appender.append(drafts, { sync })
+    const state = events.findLast((event) => event.state !== undefined)?.state
+    const undo = state && this.current.mark()
+    let drafts: readonly Draft[]
+    let appending: Promise<readonly Appended[]>
+    // From here on nothing is awaited until the append is under way: what fails, fails now.
+    try {
+      drafts = events.map((event) => this.draft(event, now))
+      appending = log.appender.append(drafts, { sync })
+    } catch (error) {
+      undo?.()
+      throw error
+    }
+    if (state !== undefined) appending = this.current.follow(state, appending)
+    const appended = await appending
     this.keeping?.afterAppend({
       turnEnded: events.some(({ type }) => type === 'turn/end'),
-      valueBytes: events.reduce((sum, { data }) => sum + outOfLineBytes(data), 0),
+      valueBytes: drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0),
     })
     return appended.map(({ seq, hash }) => ({ seq, hash }))
   }
 
-  /** The state now: what was last written, as an immutable tree; `{}` where nothing was. */
+  private draft({ type, time, data, state }: EncodedEvent, now: number): Draft {
+    return {
+      type,
+      time: time ?? now,
+      data: state === undefined ? data : this.current.encode(state),
+    }
+  }
+
+  /**
+   * The state now: what was last written, as an immutable tree; a fork begins with its parent's; `{}`
+   * where nothing was written.
+   * @throws OBJECT_MISSING, OBJECT_CORRUPT, RUN_NOT_FOUND where it cannot be read; `append('state/write')`
+   *   writes another.
+   */
   get state(): Tree {
-    return this.current ?? EMPTY_STATE
+    return this.current.tree
   }
 
   /**
@@ -140,23 +161,19 @@ export class Run extends RunView {
    */
   // biome-ignore lint/suspicious/noExplicitAny: the shape of a state is its user's.
   async setState<T = any>(change: (draft: T) => void): Promise<Appended | undefined> {
-    if (this.held === undefined) await this.opened()
-    const next = this.state.update(change)
-    if (next === this.state && this.current !== undefined) return undefined
-    return (await this.appendEncoded([this.encodeState(next)]))[0]
-  }
-
-  private encodeState(tree: Tree): EncodedEvent {
-    this.current = tree
-    const large = [this.states.prepare(tree, '/value')]
-    return { type: STATE_TYPE, data: { inline: '{"value":null}', large, tags: [] } }
+    // Somebody else may have written while we had let go.
+    while (this.held === undefined) await this.opened()
+    const before = this.state
+    const state = before.update(change)
+    if (state === before || state.hash() === before.hash()) return undefined
+    return (await this.appendEncoded([{ type: STATE_TYPE, data: NO_DATA, state }]))[0]
   }
 
   private encode(type: string, data: unknown): EncodedEvent {
     const schema = this.context.schemas[type]
     if (schema !== undefined) checkSchema(schema, type, data)
-    if (type === STATE_TYPE && isStateData(data)) return this.encodeState(treeFrom(data.value))
-    return { type, data: encodeData(data) }
+    const state = this.current.stateOf(type, data)
+    return state === undefined ? { type, data: encodeData(data) } : { type, data: NO_DATA, state }
   }
 
   /**
@@ -235,6 +252,7 @@ export class Run extends RunView {
   }
 
   private opened(): Promise<OpenedLog> {
+    if (this.closed !== undefined) return Promise.reject(this.closedError())
     // Whoever appends while we let go waits for that: our own lock would refuse it.
     this.opening ??= this.releasing
       .then(() => this.openNow())
@@ -261,24 +279,31 @@ export class Run extends RunView {
         reset: () => this.adopt(new RunIndex()),
         apply: (frame) => this.apply(frame),
       },
-      genesis: () => this.genesis(),
+      genesis: () => genesisDraft(id, this.beginning?.parent, context.now()),
       covered: noted === undefined ? undefined : coveredHead(noted),
       program: context.program,
       now: context.now,
       force: options.force ?? false,
       lockWaitMs: options.lockWaitMs ?? context.lockWaitMs,
     })
-    this.held = log
+    try {
+      await this.begin(log, noted?.seq ?? -1)
+    } catch (error) {
+      // Nobody gets to have the run, so nobody else would let go of it.
+      await log.writer.release()
+      throw error
+    }
+    return log
+  }
+
+  private async begin(log: OpenedLog, notedSeq: number): Promise<void> {
     this.indexed = log.head()
-    // Nodes that an earlier writer of ours did not get to the disk must not be counted on.
-    this.states = new StateStore(context.backend, id)
-    const written = this.index.stateAt(Number.POSITIVE_INFINITY)
-    this.current = written && (await this.states.load(written.root, { run: id, seq: written.seq }))
-    this.keeping = this.keep(log, noted?.seq ?? -1)
+    await this.current.begin(() => this.stateIn(this.index, Number.POSITIVE_INFINITY))
+    this.keeping = this.keep(log, notedSeq)
     await this.closeOpenWork(log)
     await this.keeping.introduce()
+    this.held = log
     this.touch()
-    return log
   }
 
   private adopt(index: RunIndex | undefined): boolean {
@@ -295,34 +320,12 @@ export class Run extends RunView {
     if (seq === 0) this.identityHash = hash
   }
 
-  private genesis(): Draft {
-    const parent = this.beginning?.parent
-    return {
-      type: 'run/start',
-      time: this.context.now(),
-      data: encodeData({ id: this.id }),
-      extra: genesisExtra({
-        nonce: randomBytes(16).toString('hex'),
-        ...(parent === undefined ? {} : { parent }),
-      }),
-    }
-  }
-
   /** A writer that did not let go left turns, steps and tool calls that nobody will finish. */
   private async closeOpenWork(log: OpenedLog): Promise<void> {
     const events: NewEvent[] =
       log.takenOver || log.torn !== undefined ? closers(this.index.open()) : []
-    const { name, meta, tags } = this.beginning ?? {}
-    if (log.head().seq === 0 && (name !== undefined || meta !== undefined || tags !== undefined)) {
-      events.push({
-        type: 'run/meta',
-        data: {
-          ...(name !== undefined && { name }),
-          ...(meta !== undefined && { meta }),
-          ...(tags && { tags }),
-        },
-      })
-    }
+    const meta = log.head().seq === 0 ? metaOf(this.beginning ?? {}) : undefined
+    if (meta !== undefined) events.push({ type: 'run/meta', data: meta })
     const time = this.context.now()
     const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))
     if (drafts.length > 0) await log.appender.append(drafts, { sync: true })
@@ -361,7 +364,17 @@ export class Run extends RunView {
     })
   }
 
+  private closedError(): DaglogError {
+    return new DaglogError('CLOSED', `run ${this.id} was closed; try: open it again`)
+  }
+
+  protected override get states(): StateStore {
+    return this.current.store
+  }
+
   protected override async load(): Promise<RunStanding> {
+    // A closed run can be read like any other; it does not take its lock again for that.
+    if (this.closed !== undefined) return super.load()
     await this.opened()
     return { index: this.index, head: this.indexed }
   }
@@ -379,11 +392,4 @@ export class Run extends RunView {
 function coveredHead(noted: RunHead): Head {
   const [seq, segment, from, to] = noted.at
   return { seq, hash: noted.hash, place: { segment, from, to } }
-}
-
-const EMPTY_STATE = treeFrom({})
-
-/** Just a value: then it is kept as a tree, and later ones share with it. */
-function isStateData(data: unknown): data is { value: unknown } {
-  return typeof data === 'object' && data !== null && Object.keys(data).join() === 'value'
 }

@@ -140,34 +140,49 @@ export async function hasValue(backend: Backend, ref: Ref, run: string): Promise
   return backend.hasObject(ref.root, run)
 }
 
-/** Every object of a value, children before parents, each once; `undefined` bytes where one is missing. */
+/**
+ * Every object of a value, children before parents, each once; without its bytes where it is missing.
+ * @param seen What earlier walks have met and need not be met again; what is met is added to it.
+ */
 export async function* valueObjects(
   backend: Backend,
   ref: Ref,
   run: string,
-  seen: Set<Hash>,
+  seen: Set<string>,
 ): AsyncGenerator<{ readonly hash: Hash; readonly object: StoredObject | undefined }> {
   const open: { hash: Hash; kind: ObjectKind; bytes?: Uint8Array }[] = [
     { hash: ref.root, kind: ref.kind === 'tree' ? 'tree' : rootKind(ref) },
   ]
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    if (top.bytes === undefined) {
-      const bytes = seen.has(top.hash) ? undefined : await backend.getObject(top.hash, run)
-      if (bytes === undefined) {
-        open.pop()
-        if (!seen.has(top.hash)) yield { hash: top.hash, object: undefined }
-        seen.add(top.hash)
+    const { hash, kind, bytes } = top
+    if (seen.has(seenAs(hash, kind))) {
+      open.pop()
+    } else if (bytes === undefined) {
+      top.bytes = await backend.getObject(hash, run)
+      if (top.bytes !== undefined) {
+        for (const child of childrenOf(kind, top.bytes))
+          open.push({ hash: child.hash, kind: child.kind })
         continue
       }
-      top.bytes = bytes
-      for (const { hash, kind } of childrenOf(top.kind, bytes)) open.push({ hash, kind })
-      continue
+      open.pop()
+      // Not seen: another run may have it, and what it leads to is known only there.
+      yield { hash, object: undefined }
+    } else {
+      open.pop()
+      seen.add(seenAs(hash, kind))
+      yield { hash, object: { hash, kind, bytes } }
     }
-    open.pop()
-    if (seen.has(top.hash)) continue
-    seen.add(top.hash)
-    yield { hash: top.hash, object: { hash: top.hash, kind: top.kind, bytes: top.bytes } }
   }
+}
+
+/** How an object is read is part of what was met: the bytes of a node may also be what a user wrote. */
+function seenAs(hash: Hash, kind: ObjectKind): string {
+  return kind === 'blob' ? `blob ${hash}` : hash
+}
+
+/** Whether walks have met an object, however it was read. */
+export function wasSeen(seen: ReadonlySet<string>, hash: Hash): boolean {
+  return seen.has(hash) || seen.has(seenAs(hash, 'blob'))
 }
 
 function childrenOf(

@@ -25,7 +25,7 @@ async function stubborn(
       try {
         return await use()
       } catch (error) {
-        if (!(error instanceof DaglogError) || error.code !== 'WRITE_FAILED' || attempt > 0)
+        if (!(error instanceof DaglogError) || error.kind !== 'environment' || attempt > 0)
           throw new Error(`${what} attempt ${attempt}: ${(error as Error).stack}`)
         onFailure(error)
       }
@@ -61,45 +61,72 @@ async function stubborn(
   await persist('close', async () => store.close())
 }
 
-
 type Fault = (stage: Stage, k: number) => { met: () => string; mend: () => void }
-const failing = (code: string, test: (op: DiskOperation) => boolean): Fault => ({ disk }, k) => {
-  let seen = 0
-  let met = ''
-  disk.failNext((op) => {
-    if (!test(op)) return false
-    seen += 1
-    if (seen === k + 1) met = `${op.name} ${op.path} ${op.to ?? ''}`
-    return seen === k + 1
-  }, { code })
-  return { met: () => met, mend: () => {} }
-}
-const short = (kept: number): Fault => ({ disk }, k) => {
-  let seen = 0
-  let met = ''
-  disk.shortWriteNext((op) => {
-    seen += 1
-    if (seen === k + 1) met = `${op.name} ${op.path}`
-    return seen === k + 1
-  }, kept)
-  return { met: () => met, mend: () => {} }
-}
-const full = (kept: number): Fault => ({ disk }, k) => {
-  let seen = 0
-  let met = ''
-  const hook = disk.onOperation
-  disk.onOperation = (op) => {
-    hook?.(op)
-    if (op.name !== 'append' || op.phase !== 'before') return
-    seen += 1
-    if (seen !== k + 1) return
-    met = `${op.name} ${op.path}`
-    disk.capacityBytes = [...disk.dump().values()].reduce((sum, { length }) => sum + length, 0) + Math.min(kept, op.bytes! - 1)
+const failing =
+  (code: string, test: (op: DiskOperation) => boolean): Fault =>
+  ({ disk }, k) => {
+    let seen = 0
+    let met = ''
+    disk.failNext(
+      (op) => {
+        if (!test(op)) return false
+        seen += 1
+        if (seen === k + 1) met = `${op.name} ${op.path} ${op.to ?? ''}`
+        return seen === k + 1
+      },
+      { code },
+    )
+    return { met: () => met, mend: () => {} }
   }
-  return { met: () => met, mend: () => { disk.capacityBytes = Infinity } }
-}
-const CHANGES = new Set(['sync', 'syncNow', 'syncDir', 'append', 'truncate', 'makeDir', 'link', 'rename', 'remove', 'removeTree'])
-const changes = (op: DiskOperation) => CHANGES.has(op.name) || (op.name === 'openFile' && op.mode === 'create')
+const short =
+  (kept: number): Fault =>
+  ({ disk }, k) => {
+    let seen = 0
+    let met = ''
+    disk.shortWriteNext((op) => {
+      seen += 1
+      if (seen === k + 1) met = `${op.name} ${op.path}`
+      return seen === k + 1
+    }, kept)
+    return { met: () => met, mend: () => {} }
+  }
+const full =
+  (kept: number): Fault =>
+  ({ disk }, k) => {
+    let seen = 0
+    let met = ''
+    const hook = disk.onOperation
+    disk.onOperation = (op) => {
+      hook?.(op)
+      if (op.name !== 'append' || op.phase !== 'before') return
+      seen += 1
+      if (seen !== k + 1) return
+      met = `${op.name} ${op.path}`
+      disk.capacityBytes =
+        [...disk.dump().values()].reduce((sum, { length }) => sum + length, 0) +
+        Math.min(kept, op.bytes! - 1)
+    }
+    return {
+      met: () => met,
+      mend: () => {
+        disk.capacityBytes = Infinity
+      },
+    }
+  }
+const CHANGES = new Set([
+  'sync',
+  'syncNow',
+  'syncDir',
+  'append',
+  'truncate',
+  'makeDir',
+  'link',
+  'rename',
+  'remove',
+  'removeTree',
+])
+const changes = (op: DiskOperation) =>
+  CHANGES.has(op.name) || (op.name === 'openFile' && op.mode === 'create')
 const faults: Record<string, Fault> = {
   EIO: failing('EIO', changes),
   read: failing('EIO', (op) => !changes(op) && op.name !== 'close'),
@@ -111,31 +138,44 @@ const faults: Record<string, Fault> = {
   full100: full(100),
 }
 const which = process.env.WHICH
-for (const [name, fault] of Object.entries(faults)) for (const durability of ['step', 'os'] as const) {
- if (which && !which.split(',').includes(name)) continue
- it(`${name} ${durability}`, async () => {
-  const start = performance.now()
-  let states = 0
-  for (let k = 0; k < 400; k += 1) {
-    let met = ''
-    const scenario: Scenario = {
-      async play(stage) {
-        const { met: m, mend } = fault(stage, k)
-        try { await stubborn(stage, mend, durability) } finally { met = m(); mend() }
-      },
-    }
-    try {
-      const tally = await losePower(scenario, { limit: Number(process.env.LIMIT ?? 2), mayStayOpen: true, disk: { pageBytes: 256 } })
-      if (tally.findings.length > 0) show(`${name} ${durability} ${k} ${met}`, tally, performance.now() - start)
-      states += tally.states
-    } catch (error) {
-      console.log(`${name} ${durability} ${k} ${met}`, (error as Error).message)
-    }
-    if (met === '') {
-      console.log(`${name} ${durability}: ${k} places, ${states} states in ${performance.now() - start}`)
-      return
-    }
+for (const [name, fault] of Object.entries(faults))
+  for (const durability of ['step', 'os'] as const) {
+    if (which && !which.split(',').includes(name)) continue
+    it(`${name} ${durability}`, async () => {
+      const start = performance.now()
+      let states = 0
+      for (let k = 0; k < 400; k += 1) {
+        let met = ''
+        const scenario: Scenario = {
+          async play(stage) {
+            const { met: m, mend } = fault(stage, k)
+            try {
+              await stubborn(stage, mend, durability)
+            } finally {
+              met = m()
+              mend()
+            }
+          },
+        }
+        try {
+          const tally = await losePower(scenario, {
+            limit: Number(process.env.LIMIT ?? 2),
+            mayStayOpen: true,
+            disk: { pageBytes: 256 },
+          })
+          if (tally.findings.length > 0)
+            show(`${name} ${durability} ${k} ${met}`, tally, performance.now() - start)
+          states += tally.states
+        } catch (error) {
+          console.log(`${name} ${durability} ${k} ${met}`, (error as Error).message)
+        }
+        if (met === '') {
+          console.log(
+            `${name} ${durability}: ${k} places, ${states} states in ${performance.now() - start}`,
+          )
+          return
+        }
+      }
+      expect(1).toBe(2)
+    }, 600_000)
   }
-  expect(1).toBe(2)
- }, 600_000)
-}

@@ -1,7 +1,15 @@
 /**
  * Makes one golden store, or compares it with what would be made now. Started by `build.mjs`.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { directory } from '../../src/backend/fs.js'
@@ -60,7 +68,9 @@ async function differences(made: string, kept: string): Promise<string[]> {
   const found = [...files].filter((file) => {
     if (file.startsWith('packs')) return false
     const [left, right] = [join(made, file), join(kept, file)]
-    return !existsSync(left) || !existsSync(right) || !readFileSync(left).equals(readFileSync(right))
+    return (
+      !existsSync(left) || !existsSync(right) || !readFileSync(left).equals(readFileSync(right))
+    )
   })
   return (await packed(made)) === (await packed(kept)) ? found : [...found, 'packs/']
 }

@@ -31,12 +31,20 @@ async function killed(shop: Workshop, ids: readonly string[]): Promise<void> {
 
 const cutTail: Golden = {
   name: 'v1-cut-tail',
-  about: "The end of closed runs is missing: after a whole frame, inside a frame, all of it.",
+  about: 'The end of closed runs is missing: after a whole frame, inside a frame, all of it.',
   exit: 3,
   runs: [
     { run: 'all', events: 0, coveredSeq: 5, problems: [['head', 5]], incomplete: 1 },
     { run: 'frames', events: 4, coveredSeq: 5, problems: [['head', 5]] },
-    { run: 'inside', events: 5, coveredSeq: 5, problems: [['frame', 5], ['head', 5]] },
+    {
+      run: 'inside',
+      events: 5,
+      coveredSeq: 5,
+      problems: [
+        ['frame', 5],
+        ['head', 5],
+      ],
+    },
   ],
   async build(shop) {
     await closed(shop, ['all', 'frames', 'inside'], 6)
@@ -63,7 +71,16 @@ const FLIPS: readonly (readonly [run: string, line: number, what: string | numbe
 
 function flipVerdict([run, line]: (typeof FLIPS)[number]): Verdict {
   const coveredSeq = 3
-  if (line === 3) return { run, events: 3, coveredSeq, problems: [['frame', 3], ['head', 3]] }
+  if (line === 3)
+    return {
+      run,
+      events: 3,
+      coveredSeq,
+      problems: [
+        ['frame', 3],
+        ['head', 3],
+      ],
+    }
   return { run, events: 3, head: 3, coveredSeq, problems: [['frame', line]] }
 }
 
@@ -73,14 +90,18 @@ const flipped: Golden = {
   exit: 3,
   runs: FLIPS.map(flipVerdict),
   async build(shop) {
-    await closed(shop, FLIPS.map(([run]) => run))
+    await closed(
+      shop,
+      FLIPS.map(([run]) => run),
+    )
     for (const [run, line, what] of FLIPS) flip(shop.log(run), line, what)
   },
 }
 
 const flippedOpen: Golden = {
   name: 'v1-flipped-open',
-  about: 'One bit flipped in runs that were never closed: what a crash can do is torn, the rest is damage.',
+  about:
+    'One bit flipped in runs that were never closed: what a crash can do is torn, the rest is damage.',
   exit: 3,
   runs: [
     { run: 'before-last', events: 3, head: 3, coveredSeq: 0, problems: [['frame', 2]] },
@@ -94,7 +115,8 @@ const flippedOpen: Golden = {
     const store = await shop.store()
     const run = await store.run('unsynced')
     for (let n = 1; n < 4; n++) await note(run, `number ${n}`)
-    for (let n = 4; n < 7; n++) await run.append('assistant/chunk', { message: 0, pieces: [`${n}`], times: [n] })
+    for (let n = 4; n < 7; n++)
+      await run.append('assistant/chunk', { message: 0, pieces: [`${n}`], times: [n] })
     shop.keep()
     flip(shop.log('before-last'), 2, 'number')
     flip(shop.log('last-body'), 3, 'number')
@@ -108,7 +130,18 @@ const swappedFrames: Golden = {
   name: 'v1-swapped-frames',
   about: 'Two neighbouring frames have changed places.',
   exit: 3,
-  runs: [{ run: 'swapped', events: 7, head: 8, coveredSeq: 8, problems: [['frame', 3], ['frame', 4]] }],
+  runs: [
+    {
+      run: 'swapped',
+      events: 7,
+      head: 8,
+      coveredSeq: 8,
+      problems: [
+        ['frame', 3],
+        ['frame', 4],
+      ],
+    },
+  ],
   async build(shop) {
     await closed(shop, ['swapped'], 9)
     const lines = linesOf(shop.log('swapped'))
@@ -122,7 +155,15 @@ const missingObject: Golden = {
   exit: 3,
   runs: [
     { run: 'bit', events: 3, coveredSeq: 2, problems: [['object', 2]], objects: 1 },
-    { run: 'file', events: 3, coveredSeq: 2, problems: [['object', 1], ['object', 2]] },
+    {
+      run: 'file',
+      events: 3,
+      coveredSeq: 2,
+      problems: [
+        ['object', 1],
+        ['object', 2],
+      ],
+    },
     { run: 'pack', events: 3, coveredSeq: 2, problems: [['object', 1]] },
   ],
   async build(shop) {
@@ -173,7 +214,8 @@ const redactedSilently: Golden = {
 
 const redactedRedaction: Golden = {
   name: 'v1-redacted-redaction',
-  about: 'A redaction event was itself redacted, and another names it: nobody is told what is gone.',
+  about:
+    'A redaction event was itself redacted, and another names it: nobody is told what is gone.',
   exit: 3,
   runs: [{ run: 'hidden', events: 3, problems: [['redaction', 1]], redacted: [1], coveredSeq: 2 }],
   async build(shop) {
@@ -237,7 +279,7 @@ const copiedOver: Golden = {
 
 const runGone: Golden = {
   name: 'v1-run-gone',
-  about: 'The directory of a run is gone, and no deletion is in the store\'s log.',
+  about: "The directory of a run is gone, and no deletion is in the store's log.",
   exit: 3,
   runs: [
     { run: 'gone', events: 0, problems: [['head', 3]], incomplete: 1, coveredSeq: 3 },
@@ -323,9 +365,15 @@ const segmentStart: Golden = {
       run: 'run',
       events: 3,
       head: 8,
-      problems: [['frame', 3], ['frame', 0]],
+      problems: [
+        ['frame', 3],
+        ['frame', 0],
+      ],
       coveredSeq: 8,
-      stray: [[0, 0, 882], [1, 0, 1004]],
+      stray: [
+        [0, 0, 882],
+        [1, 0, 1004],
+      ],
     },
   ],
   async build(shop) {
@@ -336,7 +384,8 @@ const segmentStart: Golden = {
 
 const segmentStartOpen: Golden = {
   name: 'v1-segment-start-open',
-  about: 'One bit flipped in the first frame of the last segment, which others show to have been durable.',
+  about:
+    'One bit flipped in the first frame of the last segment, which others show to have been durable.',
   exit: 3,
   runs: [
     {

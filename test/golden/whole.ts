@@ -45,18 +45,26 @@ async function session(run: Run): Promise<void> {
   await run.append('user/message', { content: 'What is at https://example.org/ ? Ünïcödé 🙂' })
   await run.append('assistant/chunk', { message: 0, pieces: ['Let me ', 'look'], times: [0, 12] })
   await run.append('assistant/message', {
-    content: [{ type: 'tool_use', id: 'c1', name: 'fetch', input: { url: 'https://example.org/' } }],
+    content: [
+      { type: 'tool_use', id: 'c1', name: 'fetch', input: { url: 'https://example.org/' } },
+    ],
     usage: { inputTokens: 120, outputTokens: 18 },
   })
-  await run.append('tool/call', { id: 'c1', name: 'fetch', arguments: { url: 'https://example.org/' } })
+  await run.append('tool/call', {
+    id: 'c1',
+    name: 'fetch',
+    arguments: { url: 'https://example.org/' },
+  })
   const text = await run.step('fetch', { url: 'https://example.org/' }, async (outer) => {
     await outer.step('resolve', { host: 'example.org' }, () => '192.0.2.7')
     return page('page')
   })
   await run.append('tool/result', { id: 'c1', content: text })
-  await run.step('score', { text }, () => {
-    throw Object.assign(new TypeError('no score for this'), { stack: undefined, code: 'E_SCORE' })
-  }).catch(() => {})
+  await run
+    .step('score', { text }, () => {
+      throw Object.assign(new TypeError('no score for this'), { stack: undefined, code: 'E_SCORE' })
+    })
+    .catch(() => {})
   await run.append('turn/end', { turn: 1, reason: 'completed' })
   await run.release()
 }
@@ -77,7 +85,10 @@ async function values(run: Run): Promise<void> {
     json: { deep: [page('json'), { when: new Date(0) }] },
     bytes: new Uint8Array(5000).fill(7),
   })
-  await run.append('note', Array.from({ length: 1200 }, (_, n) => n))
+  await run.append(
+    'note',
+    Array.from({ length: 1200 }, (_, n) => n),
+  )
   await run.appendAll([
     { type: 'note', data: 'first of three' },
     { type: 'note', data: null },
@@ -87,7 +98,8 @@ async function values(run: Run): Promise<void> {
 
 const good: Golden = {
   name: 'v1-good',
-  about: 'Steps, a turn, codec tags, refs in a pack and in open objects, a fork, awkward ids, a deletion.',
+  about:
+    'Steps, a turn, codec tags, refs in a pack and in open objects, a fork, awkward ids, a deletion.',
   exit: 0,
   runs: [
     { run: 'A/b é.con', events: 1, head: 0 },
@@ -136,7 +148,8 @@ async function killed(shop: Workshop, ids: readonly string[], last = ['last']): 
 
 const torn: Golden = {
   name: 'v1-torn',
-  about: 'The writer was killed in an open turn: its last frame is torn, followed by zeros, or whole.',
+  about:
+    'The writer was killed in an open turn: its last frame is torn, followed by zeros, or whole.',
   exit: 5,
   runs: [
     { run: 'line', events: 3, coveredSeq: 0, incomplete: 2 },
@@ -152,7 +165,8 @@ const torn: Golden = {
 
 const tornAppend: Golden = {
   name: 'v1-torn-append',
-  about: 'An atomic append of three frames of which two are whole, and one whose object is not there.',
+  about:
+    'An atomic append of three frames of which two are whole, and one whose object is not there.',
   exit: 5,
   runs: [
     { run: 'objects', events: 3, coveredSeq: 0, incomplete: 2 },
@@ -168,7 +182,8 @@ const tornAppend: Golden = {
 
 const recovered: Golden = {
   name: 'v1-recovered',
-  about: 'Torn runs that were opened again: one by a clean turn, one taken over from the dead writer.',
+  about:
+    'Torn runs that were opened again: one by a clean turn, one taken over from the dead writer.',
   exit: 0,
   runs: [
     { run: 'clean', events: 6 },
@@ -299,7 +314,9 @@ const redactionPending: Golden = {
 /** A store as a later daglog would mark it. */
 function marked(
   name: string,
-  options: Pick<Golden, 'about' | 'exit' | 'opens'> & { readonly change: (manifest: Manifest) => void },
+  options: Pick<Golden, 'about' | 'exit' | 'opens'> & {
+    readonly change: (manifest: Manifest) => void
+  },
 ): Golden {
   const { change, ...rest } = options
   return {
@@ -375,7 +392,8 @@ const parentElsewhere: Golden = {
 
 const storeLogTorn: Golden = {
   name: 'v1-store-log-torn',
-  about: "The last head in the store's log is torn: what the run has after the one before is not covered.",
+  about:
+    "The last head in the store's log is torn: what the run has after the one before is not covered.",
   exit: 5,
   storeLog: { incomplete: 1 },
   runs: [{ run: 'ahead', events: 3, coveredSeq: 0 }],
@@ -392,7 +410,7 @@ const storeLogTorn: Golden = {
 
 const noStoreLog: Golden = {
   name: 'v1-no-store-log',
-  about: "A run in a store whose own log never saw it: self-consistent, no more.",
+  about: 'A run in a store whose own log never saw it: self-consistent, no more.',
   exit: 0,
   runs: [{ run: 'alone', events: 3, level: 'self-consistent', coveredSeq: -1 }],
   async build(shop) {

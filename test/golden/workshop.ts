@@ -72,7 +72,8 @@ export class Workshop {
   keep(): void {
     mkdirSync(this.target, { recursive: true })
     for (const name of readdirSync(this.live)) {
-      if (KEPT.test(name)) cpSync(join(this.live, name), join(this.target, name), { recursive: true })
+      if (KEPT.test(name))
+        cpSync(join(this.live, name), join(this.target, name), { recursive: true })
     }
   }
 
