@@ -249,17 +249,19 @@ class Log:
                 at = found[1]
                 if found[2].seq == seq: yield found[2].hash
 
-# --- Objects: docs/format.md#open-objects, #packs, #ropes ---
+# --- Objects: docs/format.md#open-objects, #packs, #ropes, #trees ---
 
 def open_objects(path):
-    """The objects of objects.open by name, up to the first record that is not whole."""
+    """The objects of objects.open by name. A record that is not whole hides none behind it."""
     data, at, found = mapped(path), 0, {}
     while at + 41 <= len(data):
         length, crc = struct.unpack_from('<II', data, at)
         end = at + 41 + length
-        if end > len(data) or zlib.crc32(data[at + 8:end], zlib.crc32(data[at:at + 4])) != crc: break
-        found[data[at + 8:at + 40].hex()] = memoryview(data)[at + 41:end]
-        at = end
+        whole = data[at + 40] in (1, 2, 3) and end <= len(data)
+        if whole and crc == zlib.crc32(data[at + 8:end], zlib.crc32(data[at:at + 4])):
+            found[data[at + 8:at + 40].hex()] = memoryview(data)[at + 41:end]
+            at = end
+        else: at += 1
     return found
 
 class Packs:
@@ -326,6 +328,50 @@ def check_value(ref, get):
         todo += reversed(entries)
     return 'whole' if hashing.hexdigest() == digest else 'damaged'
 
+def check_tree(root, get, seen):
+    """The same of a tree, which is its objects; those in `seen` were whole before."""
+    todo = [(root, True)]
+    while todo:
+        name, is_node = todo.pop()
+        if name in seen: continue
+        data = get(name)
+        if data is None or data == 'not checked': return data or 'missing'
+        if sha256(data) != name: return 'damaged'
+        seen.add(name)
+        if is_node: todo += tree_children(Input(data))
+    return 'whole'
+
+def tree_children(node):
+    """(name, whether it is a node) of each object that a node of a tree refers to."""
+    tag, found = node.take(1)[0] - 32, []
+    if tag in (4, 5): node.number()  # Integers.
+    elif tag in (6, 10): node.take(8)  # Another number, a date.
+    elif tag in (7, 8, 9): node.take(node.number())  # Text, bytes, a large integer.
+    elif tag in (11, 12, 13):  # The same where they are long.
+        node.number()
+        kind = node.take(1)[0]
+        found = [(node.take(32).hex(), kind == 3)]
+    elif tag == 16:  # An object of a few keys.
+        for _ in range(node.number()):
+            node.take(node.number())
+            found += tree_children(node)
+    elif tag == 17:  # An object of many keys, or a part of one.
+        entries, parts = (bin(int.from_bytes(node.take(2), 'big')).count('1') for _ in range(2))
+        for n in range(entries + parts):
+            if n < entries: node.take(node.number())
+            found += tree_children(node)
+    elif tag in (18, 19):  # A list, or a part of one: elements, or parts.
+        if tag == 19: node.number()
+        for _ in range(node.number()): found += tree_children(node)
+    elif tag in (20, 21):  # A value, or a part, that is an object of its own.
+        if tag == 21: node.number()
+        found = [(node.take(32).hex(), True)]
+    elif tag == 22:  # A long text, bytes or integer in pieces.
+        node.number()
+        while node.at < len(node.data): found.append((node.take(32).hex(), False))
+    elif not 0 <= tag <= 3: raise ValueError(f'{tag} is no part of a tree')
+    return found
+
 # --- The store and its runs: docs/format.md#store-layout, #store-log, #what-verify-proves ---
 
 class Store:
@@ -371,7 +417,8 @@ class Run:
         self.store, self.id, self.given, self.noted = store, run_id, given, store.heads.get(run_id)
         self.log, self.own = Log(path, 'log'), open_objects(os.path.join(path, 'objects.open'))
         self.hashes, self.head, self.extra, self.steps, self.turn, self.ended_unseen = {}, None, b'', {}, None, 0
-        self.answers, self.recovered, self.redacted, self.authorised = {}, [], {}, set()
+        self.answers, self.nodes, self.unread = {}, set(), 0
+        self.recovered, self.redacted, self.authorised = [], {}, set()
         self.log.walk(self.noted['seq'] if self.noted else -1, lambda ref: self.get(ref[2]) is not None, self.visit)
         for reason in self.log.faults: self.log.problem('medium', len(self.hashes), reason)
         self.incomplete = [] if self.head else ['the run has no whole event']
@@ -401,9 +448,14 @@ class Run:
         if frame.type == 'step/start': self.steps[data.get('id')] = True
         if frame.type == 'step/end' and self.steps.pop(data.get('id'), None) is None: self.ended_unseen += 1  # Redacted.
         for ref in refs_of(frame):
-            answer = self.answers[ref[2]] = self.answers.get(ref[2]) or check_value(ref, self.get)
+            answer = check_tree(ref[2], self.get, self.nodes) if ref[4] == 'tree' else self.check(ref)
+            self.unread += answer == 'not checked'
             if answer in ('missing', 'damaged'):
                 self.log.problem('object', frame.seq, f'object {ref[2]}, or one below it, is {answer}')
+
+    def check(self, ref):
+        self.answers[ref[2]] = self.answers.get(ref[2]) or check_value(ref, self.get)
+        return self.answers[ref[2]]
 
     def check_redactions(self):
         for seq, kind in self.redacted.items():
@@ -433,15 +485,15 @@ class Run:
 
     def report(self):
         """What `daglog verify --json` says of a run, under the same names."""
-        log, head, answers, incomplete = self.log, self.head, list(self.answers.values()), self.incomplete[:]
-        unread = answers.count('not checked')
-        if unread: incomplete.append(f'objects not checked: {unread} (this Python cannot unfold their blocks)')
+        log, head, incomplete = self.log, self.head, self.incomplete[:]
+        objects = len(self.nodes) + list(self.answers.values()).count('whole')
+        if self.unread: incomplete.append(f'objects not checked: {self.unread} values (this Python cannot unfold their blocks)')
         if self.turn is not None: incomplete.append(f'turn {self.turn} is open')
         if len(self.steps) > self.ended_unseen: incomplete.append(f'steps open: {", ".join(map(str, self.steps))}')
         if log.torn: incomplete.append(log.torn)
         level = 'anchored' if self.given else 'head-log' if self.noted else 'self-consistent'
         return {'run': self.id, 'ok': not log.problems, 'level': level if head and not log.problems else 'none',
-                'events': len(self.hashes), 'objects': answers.count('whole'),
+                'events': len(self.hashes), 'objects': objects,
                 'head': head and {'seq': head.seq, 'hash': head.hash},
                 'coveredSeq': (self.given or self.noted or {'seq': -1})['seq'], 'problems': log.problems,
                 'incomplete': incomplete, 'redacted': list(self.redacted), 'stray': self.unexplained()}

@@ -5,7 +5,7 @@
  * @see docs/format.md#packs
  */
 import { setImmediate } from 'node:timers/promises'
-import { systemCode } from '../core/errors.js'
+import { DaglogError, systemCode } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
 import { PACK_SMALL_BYTES_MAX, PACKS_SMALL_MAX } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
@@ -64,14 +64,20 @@ export class FsCompaction {
 
   /**
    * Drop what nobody needs: packs without a live object go, those that are mostly dead are written anew.
-   * @throws PACK_INVALID or the disk's error where a pack cannot be read whole; then nothing was dropped.
+   * @throws PACK_INVALID, READ_FAILED where a pack cannot be read whole; then nothing was dropped.
    */
   async sweep(
     isLive: (hash: Hash) => boolean,
     { dryRun }: { readonly dryRun: boolean },
   ): Promise<Swept> {
     const found: Weight[] = []
-    for (const name of this.packs.names()) found.push(await this.weigh(name, isLive))
+    for (const name of this.packs.names()) {
+      try {
+        found.push(await this.weigh(name, isLive))
+      } catch (cause) {
+        throw cause instanceof DaglogError ? cause : unreadable(name, cause)
+      }
+    }
     const before = this.packs.bytes()
     if (!dryRun) await this.drop(found.filter(isWorthIt), isLive)
     return {
@@ -142,6 +148,16 @@ export class FsCompaction {
       }
     }
   }
+}
+
+function unreadable(pack: Hash, cause: unknown): DaglogError {
+  const system = systemCode(cause)
+  return new DaglogError(
+    'READ_FAILED',
+    `pack ${pack} cannot be read (${system}), and nothing was dropped; try: check the disk and its permissions`,
+    { pack, system },
+    { cause },
+  )
 }
 
 function isWorthIt({ deadBytes, dead, liveBytes, live }: Weight): boolean {

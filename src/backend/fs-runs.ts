@@ -45,13 +45,19 @@ export class FsRuns {
     return created
   }
 
-  /** Begin a run outside `runs/`; for this backend it is there, and for nobody else. */
-  draft(id: string): void {
+  /** Begin a run outside `runs/`; for this backend it is there, and for nobody else. False where the id is taken. */
+  draft(id: string): boolean {
+    if (this.has(id)) {
+      // Whoever published it may have died right then; the caller is about to count on it.
+      this.disk.syncDir(this.layout.runs())
+      return false
+    }
     const dir = this.files.draftPath(DRAFT)
     this.disk.makeDir(dir)
     this.layout.drafts.set(id, dir)
     this.logs.removeDead({ run: id })
     this.logs.create({ run: id })
+    return true
   }
 
   /** Show a draft to all. False where the id was taken meanwhile; then the draft is gone. */

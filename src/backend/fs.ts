@@ -140,8 +140,7 @@ class FsBackend implements Backend {
   async draftRun(id: string): Promise<RunDraft | undefined> {
     return this.writing(() => {
       this.checkMedium()
-      if (this.runs.has(id)) return undefined
-      this.runs.draft(id)
+      if (!this.runs.draft(id)) return undefined
       const leaving = <R>(use: () => R): R => {
         this.objects.forget(id)
         return this.writing(use)

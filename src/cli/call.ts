@@ -39,19 +39,24 @@ export class Call {
   }
 
   has(flag: string): boolean {
-    return this.flags[flag] === true
+    return this.value(flag) === true
   }
 
   text(flag: string): string | undefined {
-    return this.flags[flag] as string | undefined
+    return this.value(flag) as string | undefined
   }
 
   number(flag: string): number | undefined {
-    return this.flags[flag] as number | undefined
+    return this.value(flag) as number | undefined
   }
 
   list(flag: string): readonly string[] {
-    return (this.flags[flag] ?? []) as readonly string[]
+    return (this.value(flag) ?? []) as readonly string[]
+  }
+
+  /** The parser calls `--dry-run` `dryRun`. */
+  private value(flag: string): unknown {
+    return this.flags[flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())]
   }
 
   /** An error of the person at the command line. */

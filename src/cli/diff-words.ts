@@ -46,16 +46,26 @@ export function payloadLines(difference: Difference): readonly (readonly Piece[]
   for (const [side, trouble] of Object.entries(unreadable ?? {}))
     lines.push([['red', `${side} cannot be read: `], trouble.message])
   if (parsed === true) lines.push([['dim', '(inside a text of JSON)']])
-  for (const { pointer, op, left, right } of changes.slice(0, CHANGES_SHOWN_MAX)) {
-    const at = pointer === '' ? '(all of it)' : pointer
-    if (op === 'add') lines.push([['green', '+ '], at, '  ', ['green', preview(right)]])
-    else if (op === 'remove') lines.push([['red', '- '], at, '  ', ['red', preview(left)]])
-    else lines.push(['  ', at, '  ', ['red', preview(left)], ' -> ', ['green', preview(right)]])
-  }
+  for (const change of changes.slice(0, CHANGES_SHOWN_MAX)) lines.push(changeWords(change))
   const hidden = more + Math.max(0, changes.length - CHANGES_SHOWN_MAX)
   if (hidden > 0) lines.push([['dim', `${countText(hidden, 'more change')}`]])
   if (text !== undefined) lines.push(...textLines(text))
   return lines
+}
+
+/** One change inside a value. */
+export function changeWords({ pointer, op, left, right }: Change): readonly Piece[] {
+  const at = pointer === '' ? '(all of it)' : pointer
+  if (op === 'add') return [['green', '+ '], at, '  ', ['green', preview(right)]]
+  if (op === 'remove') return [['red', '- '], at, '  ', ['red', preview(left)]]
+  return ['  ', at, '  ', ['red', preview(left)], ' -> ', ['green', preview(right)]]
+}
+
+interface Change {
+  readonly pointer: string
+  readonly op: 'add' | 'remove' | 'replace'
+  readonly left?: unknown
+  readonly right?: unknown
 }
 
 function preview(value: unknown): string {

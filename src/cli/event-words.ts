@@ -3,9 +3,10 @@
  * Data may have any shape, whatever its type says: what is not as expected is shown as it is.
  */
 import type { RunEvent } from '../core/event.js'
+import { pointerStep } from '../core/pointer.js'
 import { previewOf } from '../value/preview.js'
 import type { Piece } from './output.js'
-import { bytesText, hashText } from './quantity.js'
+import { refPreview, refText } from './ref-preview.js'
 
 type Members = Readonly<Record<string, unknown>>
 type Words = (event: RunEvent, data: Members) => readonly Piece[]
@@ -85,12 +86,14 @@ function scalar(value: unknown): string {
 
 /** A member of data, led by a space; nothing where there is none. */
 function payload(event: RunEvent, data: Members, member: string): readonly Piece[] {
-  const ref = event.refs?.find(({ pointer }) => pointer === `/${member}`)
-  if (ref !== undefined)
-    return [' ', ['dim', `${bytesText(ref.size)} ${ref.kind} ${hashText(ref.sha256)}`]]
+  const { refs = [] } = event
+  const pointer = pointerStep(member)
+  const ref = refs.find((candidate) => candidate.pointer === pointer)
+  if (ref !== undefined) return [' ', ['dim', refText(ref)]]
   const value = data[member]
   if (value === undefined) return []
-  return [' ', ['dim', errorText(member, value) ?? previewOf(value, PREVIEW_LENGTH).line]]
+  const line = errorText(member, value)
+  return [' ', ['dim', line ?? refPreview(value, { refs, pointer, lengthMax: PREVIEW_LENGTH })]]
 }
 
 /** An error as its name and message, where it has them. */
@@ -101,10 +104,7 @@ function errorText(member: string, value: unknown): string | undefined {
   return scalar(`${name}: ${message}`)
 }
 
-/** All of data, and how much of it lies out of line. */
-function whole(event: RunEvent): Piece {
-  const refs = event.refs ?? []
-  const away = refs.reduce((sum, { size }) => sum + size, 0)
-  const line = previewOf(event.data, PREVIEW_LENGTH).line
-  return ['dim', away === 0 ? line : `${line} + ${bytesText(away)} out of line`]
+/** All of data. */
+function whole({ data, refs = [] }: RunEvent): Piece {
+  return ['dim', refPreview(data, { refs, pointer: '', lengthMax: PREVIEW_LENGTH })]
 }

@@ -1,10 +1,12 @@
-/** `daglog diff LEFT RIGHT [--limit N]` */
+/** `daglog diff LEFT RIGHT [--limit N]`, two runs or two states of one */
 import { DIFFERENCES_MAX, type Difference, diffRuns, type RunDiff } from '../store/diff.js'
 import type { Call } from './call.js'
 import { differenceWords, payloadLines } from './diff-words.js'
 import type { ExitCode } from './exit-codes.js'
 import type { Output } from './output.js'
 import { countText } from './quantity.js'
+import { runAt } from './run-at.js'
+import { stateDiff } from './state-diff.js'
 import { textPatch } from './text-patch.js'
 
 const SHOWN_MAX = 20
@@ -12,14 +14,20 @@ const SHOWN_MAX = 20
 export async function diff(call: Call): Promise<ExitCode> {
   const { out } = call
   const store = await call.store()
-  const left = await store.inspectRun(call.argument('LEFT'))
-  const right = await store.inspectRun(call.argument('RIGHT'))
+  const [from, to] = [call.argument('LEFT'), call.argument('RIGHT')]
+  const sides = { left: await runAt(store, from), right: await runAt(store, to) }
   const asked = call.number('limit') ?? (out.json ? DIFFERENCES_MAX : SHOWN_MAX)
-  const found = await diffRuns({
-    left,
-    right,
-    limit: asked === 0 ? Number.MAX_SAFE_INTEGER : asked,
-  })
+  const limit = asked === 0 ? Number.MAX_SAFE_INTEGER : asked
+  const left = sides.left.view
+  const right = sides.right.view
+  if (sides.left.at !== undefined || sides.right.at !== undefined) {
+    if (left.id === right.id) return stateDiff(out, { ...sides, limit })
+    throw call.usage(
+      `${from} and ${to} are two runs: they are compared whole, and only states of one run as of events`,
+      `daglog diff ${left.id} ${right.id}`,
+    )
+  }
+  const found = await diffRuns({ left, right, limit })
   if (out.json) printJson(out, found, { left: left.id, right: right.id })
   else {
     out.line(['dim', 'left   '], left.id, ['dim', `  ${countText(found.steps.left, 'step')}`])

@@ -2,16 +2,10 @@
  * The verbs of the command line: one table. Help, the docs page, `daglog commands` and the parser are
  * made from it; a verb that is not here does not exist.
  */
-import type { Argument, Flag, Verb } from './verb.js'
+import { READING_VERBS } from './reading-verbs.js'
+import type { Flag, Verb } from './verb.js'
+import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
 
-const RUN: Argument = {
-  name: 'RUN',
-  summary: 'id of a run, a unique beginning of it (with or without the date), @last or @last~N',
-}
-const RUN_AT: Argument = {
-  name: 'RUN',
-  summary: 'a run; RUN@SEQ means the run as of that event',
-}
 const WAIT: Flag = {
   name: 'wait',
   type: 'number',
@@ -23,16 +17,7 @@ const TAKEOVER: Flag = {
   type: 'switch',
   summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
 }
-const JSONL: Flag = { name: 'jsonl', type: 'switch', summary: 'print one JSON object a line' }
 const ID: Flag = { name: 'id', type: 'text', value: 'ID', summary: 'what to call the new run' }
-const FROM: Flag = { name: 'from', type: 'number', value: 'SEQ', summary: 'first seq' }
-const TYPE: Flag = {
-  name: 'type',
-  type: 'list',
-  value: 'TYPE',
-  summary: 'only events of this type; may be given again',
-}
-
 export const VERBS: readonly Verb[] = [
   {
     name: 'init',
@@ -138,116 +123,7 @@ export const VERBS: readonly Verb[] = [
     exits: [0, 1, 4],
     load: async () => (await import('./verb-runs.js')).runs,
   },
-  {
-    name: 'show',
-    summary: 'Show a run: header, totals, one line an event, and where it ended',
-    arguments: [RUN_AT],
-    flags: [
-      {
-        name: 'limit',
-        type: 'number',
-        value: 'N',
-        summary: 'at most the last N events; 200 unless told, 0 for all',
-      },
-    ],
-    examples: [
-      { command: 'daglog show @last', says: 'the latest run' },
-      { command: 'daglog show score-3f2a@17', says: 'the run as it was at seq 17' },
-    ],
-    exits: [0, 1, 3, 4, 5],
-    load: async () => (await import('./verb-show.js')).show,
-  },
-  {
-    name: 'events',
-    summary: 'Print events with their payloads',
-    arguments: [RUN_AT],
-    flags: [
-      FROM,
-      { name: 'to', type: 'number', value: 'SEQ', summary: 'last seq' },
-      TYPE,
-      { name: 'refs', type: 'switch', summary: 'leave large payloads out and say where they are' },
-      JSONL,
-    ],
-    examples: [
-      { command: 'daglog events @last --type step/end --jsonl', says: 'one JSON object a line' },
-      { command: 'daglog events @last --from 10 --to 20', says: 'a line for each, for people' },
-    ],
-    exits: [0, 1, 3, 4],
-    load: async () => (await import('./verb-events.js')).events,
-  },
-  {
-    name: 'cat',
-    summary: 'Write the exact bytes of a payload to standard output',
-    arguments: [
-      {
-        name: 'WHAT',
-        summary: 'RUN:SEQ for the data of an event, RUN:SEQ:POINTER for a part of it, or a SHA-256',
-      },
-    ],
-    flags: [],
-    examples: [
-      { command: 'daglog cat @last:2:/output > page.html', says: 'what the step at seq 2 gave' },
-      { command: 'daglog cat @last:2', says: 'its data as JSON' },
-    ],
-    exits: [0, 1, 3, 4],
-    load: async () => (await import('./verb-cat.js')).cat,
-  },
-  {
-    name: 'verify',
-    summary: 'Audit runs, and say what that proves',
-    arguments: [{ ...RUN, optional: true, many: true }],
-    flags: [
-      { name: 'all', type: 'switch', summary: 'all runs; so it is where no RUN is given' },
-      {
-        name: 'head',
-        type: 'text',
-        value: 'SEQ:HASH',
-        summary: 'a head of the one RUN that was kept elsewhere: only that makes it anchored',
-      },
-    ],
-    examples: [
-      { command: 'daglog verify', says: 'every run of the store' },
-      {
-        command: 'daglog verify @last --head 41:9c1f...',
-        says: 'also against whoever can write to the store',
-      },
-    ],
-    exits: [0, 1, 3, 4, 5],
-    load: async () => (await import('./verb-verify.js')).verify,
-  },
-  {
-    name: 'replay',
-    summary: 'Walk the recorded DAG in order, check the payloads of each node, and print it',
-    arguments: [
-      RUN,
-      { name: 'CMD', summary: 'comes with a later version', optional: true, many: true },
-    ],
-    flags: [],
-    examples: [{ command: 'daglog replay @last', says: 'reads everything, runs nothing' }],
-    exits: [0, 1, 3, 4, 5],
-    load: async () => (await import('./verb-replay.js')).replay,
-  },
-  {
-    name: 'diff',
-    summary: 'Align two runs by their steps and show where they part',
-    arguments: [
-      { name: 'LEFT', summary: 'a run' },
-      { name: 'RIGHT', summary: 'another run' },
-    ],
-    flags: [
-      {
-        name: 'limit',
-        type: 'number',
-        value: 'N',
-        summary: 'show at most N differences; 20 unless told, 0 for all',
-      },
-    ],
-    examples: [
-      { command: 'daglog diff @last~1 @last', says: 'exit 0: the same; exit 1: where they part' },
-    ],
-    exits: [0, 1, 3, 4, 5],
-    load: async () => (await import('./verb-diff.js')).diff,
-  },
+  ...READING_VERBS,
   {
     name: 'export',
     summary: 'Write a run into one file',
@@ -345,6 +221,27 @@ export const VERBS: readonly Verb[] = [
     ],
     exits: [0, 1, 3, 4, 5, 7],
     load: async () => (await import('./verb-salvage.js')).salvage,
+  },
+  {
+    name: 'du',
+    summary: 'Show what runs take, what they share, and what the store takes on disk',
+    arguments: [],
+    flags: [],
+    examples: [{ command: 'daglog du', says: 'exit 5: a run could not be read whole' }],
+    exits: [0, 1, 4, 5],
+    load: async () => (await import('./verb-du.js')).du,
+  },
+  {
+    name: 'gc',
+    summary: 'Drop packed objects that no run needs any more; refused while anybody writes',
+    arguments: [],
+    flags: [{ name: 'dry-run', type: 'switch', summary: 'only say what is needed by none' }],
+    examples: [
+      { command: 'daglog gc --dry-run', says: 'what would be worth it' },
+      { command: 'daglog gc', says: 'exit 3: something cannot be read, and nothing was dropped' },
+    ],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-gc.js')).gc,
   },
   {
     name: 'doctor',

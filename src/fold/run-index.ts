@@ -8,7 +8,7 @@ import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 
 /** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
-export const RUN_INDEX_VERSION = 2
+export const RUN_INDEX_VERSION = 3
 
 export interface IndexedFrame {
   readonly seq: number
@@ -21,8 +21,8 @@ export interface IndexedFrame {
   readonly place: { readonly segment: number; readonly from: number; readonly to: number }
 }
 
-/** A state of the run, as a tree, from an event on. */
-type StateRow = readonly [seq: number, root: Hash]
+/** A state of the run, as a tree, from an event on; the root is null where that was redacted. */
+type StateRow = readonly [seq: number, root: Hash | null]
 
 /** The event that says what the state is now. */
 export const STATE_TYPE = 'state/write'
@@ -81,7 +81,7 @@ export class RunIndex {
     this.lastOf.set(type, [seq, place.segment, place.from, place.to])
     // A run that goes on after its end is open again.
     if (this.status !== 'open' && !AFTER_END.test(type)) this.status = 'open'
-    if (type === STATE_TYPE && !frame.redacted) this.takeState(seq, frame.body)
+    if (type === STATE_TYPE) this.takeState(frame)
     const rule = RULES[type]
     if (rule === undefined || frame.redacted) return
     const { data } = parseBody(frame.body)
@@ -89,13 +89,13 @@ export class RunIndex {
     if (typeof data === 'object' && data !== null) rule(this, data as Record<string, unknown>)
   }
 
-  private takeState(seq: number, body: Uint8Array): void {
-    const ref = parseBody(body).refs.find(({ kind }) => kind === 'tree')
-    if (ref !== undefined) this.states.push([seq, ref.root])
+  private takeState({ seq, body, redacted }: IndexedFrame): void {
+    const ref = redacted ? undefined : parseBody(body).refs.find(({ kind }) => kind === 'tree')
+    if (redacted || ref !== undefined) this.states.push([seq, ref?.root ?? null])
   }
 
   /** The last state written at or before `seq`. */
-  stateAt(seq: number): { readonly seq: number; readonly root: Hash } | undefined {
+  stateAt(seq: number): { readonly seq: number; readonly root: Hash | null } | undefined {
     let low = 0
     let high = this.states.length
     while (low < high) {

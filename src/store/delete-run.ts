@@ -17,8 +17,9 @@ export async function deleteRun(
 ): Promise<void> {
   const { backend, heads, program } = context
   const view = new RunView(context, id)
-  const identity = await view.identity()
   const list = await heads.refresh()
+  const known = list.head(id)
+  const identity = (await view.identity()) ?? known?.run
   const forks = [...list.all()].filter(
     ({ summary }) => summary.parent?.kind === 'fork' && summary.parent.run === identity,
   )
@@ -30,9 +31,15 @@ export async function deleteRun(
       { run: id, forks: ids },
     )
   }
+  if (!(await backend.hasRun(id))) {
+    // Somebody removed it by hand; nobody can be writing to it.
+    const data = { id, run: identity, seq: known?.seq ?? -1, hash: known?.hash }
+    await heads.note([{ type: 'run/deleted', data }])
+    return
+  }
   const writer = await backend.openWriter({ run: id }, { program })
   try {
-    const head = list.head(id) ?? (await view.head().catch(() => undefined))
+    const head = known ?? (await view.head().catch(() => undefined))
     await heads.note([
       { type: 'run/deleted', data: { id, run: identity, seq: head?.seq ?? -1, hash: head?.hash } },
     ])

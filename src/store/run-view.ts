@@ -19,6 +19,7 @@ import {
 import { LogReader, type LogShape, type Span } from './log-reader.js'
 import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
+import { chainBroken } from './open-log.js'
 import { StateStore } from './state-store.js'
 import { hasValue } from './values.js'
 
@@ -35,6 +36,7 @@ export class RunView {
   /** The log as lines. For daglog's own rooms. */
   readonly log: LogReader
   private standing: RunStanding | undefined
+  private loading: Promise<unknown> = Promise.resolve()
   private readonly ownStates: StateStore
   private parentView: RunView | undefined
 
@@ -92,14 +94,24 @@ export class RunView {
    * The state as of an event (the end unless told), found by index. Its nodes are read as they are
    * needed, so a large state costs what is looked at. A fork begins with the state of its parent.
    * Undefined where none was written by then.
-   * @throws RUN_NOT_FOUND where it is the parent's, and that is not in this store.
+   * @throws RUN_NOT_FOUND where it is the parent's, and that is not in this store; BODY_REDACTED;
+   *   CHAIN_BROKEN where the log is damaged by then, so that nobody knows.
    */
   async stateAt(seq = Number.POSITIVE_INFINITY): Promise<Tree | undefined> {
-    return this.stateIn((await this.load()).index, seq)
+    const { index, damage } = await this.load()
+    if (damage !== undefined && damage.seq <= seq) throw chainBroken({ run: this.id }, damage)
+    return this.stateIn(index, seq)
   }
 
   protected async stateIn(index: RunIndex, seq: number): Promise<Tree | undefined> {
     const found = index.stateAt(seq)
+    if (found?.root === null) {
+      throw new DaglogError(
+        'BODY_REDACTED',
+        `the state that run ${this.id} had from seq ${found.seq} on was redacted; try: an earlier seq`,
+        { run: this.id, seq: found.seq },
+      )
+    }
     if (found !== undefined) return this.states.load(found.root, { run: this.id, seq: found.seq })
     const { parent } = index.summary()
     if (parent?.kind !== 'fork') return undefined
@@ -164,9 +176,18 @@ export class RunView {
   }
 
   /** The index at the end of the log, as it is now. */
-  protected async load(): Promise<RunStanding> {
-    this.standing = await loadState(this.context, this.log, this.id, this.standing)
-    return this.standing
+  protected load(): Promise<RunStanding> {
+    const load = async (): Promise<RunStanding> => {
+      const known = this.standing
+      // Should this fail, the index that is known was folded further than its head says.
+      this.standing = undefined
+      this.standing = await loadState(this.context, this.log, this.id, known)
+      return this.standing
+    }
+    // One after the other: two that go on from one index would fold the same frames into it twice.
+    const loading = this.loading.then(load, load)
+    this.loading = loading
+    return loading
   }
 }
 

@@ -92,7 +92,7 @@ export class Run extends RunView {
    */
   async append<T extends string>(type: T, data: DataOf<T>): Promise<Appended> {
     checkUserEvent(type, data)
-    return (await this.appendEncoded([this.encode(type, data)]))[0] as Appended
+    return (await this.write([{ type, data }]))[0] as Appended
   }
 
   /** Append several events as one atomic unit: after a crash all of them are there, or none. */
@@ -102,6 +102,10 @@ export class Run extends RunView {
   }
 
   private async write(events: readonly NewEvent[]): Promise<readonly Appended[]> {
+    for (const { type, data } of events) {
+      const schema = this.context.schemas[type]
+      if (schema !== undefined) checkSchema(schema, type, data)
+    }
     // Encoding happens in the caller's turn, before anything is awaited.
     return this.appendEncoded(events.map(({ type, data }) => this.encode(type, data)))
   }
@@ -169,9 +173,8 @@ export class Run extends RunView {
     return (await this.appendEncoded([{ type: STATE_TYPE, data: NO_DATA, state }]))[0]
   }
 
-  private encode(type: string, data: unknown): EncodedEvent {
-    const schema = this.context.schemas[type]
-    if (schema !== undefined) checkSchema(schema, type, data)
+  /** Take data as it is now; a state that it is remains one. For daglog's own rooms. */
+  encode(type: string, data: unknown): EncodedEvent {
     const state = this.current.stateOf(type, data)
     return state === undefined ? { type, data: encodeData(data) } : { type, data: NO_DATA, state }
   }

@@ -30,7 +30,7 @@ export async function salvageInto(source: RunView, target: Run): Promise<Salvage
         if (event.type === 'run/start') continue
         if (event.type === 'log/gap' && event.hash === '') gaps += 1
         else events += 1
-        await target.appendEncoded([carried(event)])
+        await target.appendEncoded([carried(event, target)])
       }
       return { run: target.id, events, gaps }
     } catch (error) {
@@ -43,14 +43,14 @@ export async function salvageInto(source: RunView, target: Run): Promise<Salvage
   }
 }
 
-function carried(event: RunEvent): EncodedEvent {
+function carried(event: RunEvent, target: Run): EncodedEvent {
   const { seq, time, type, data, redacted } = event
   if (type === 'log/gap' && event.hash === '') return { type, data: encodeData(data) }
   if (redacted === true)
     return { type: 'salvage/event', data: encodeData({ seq, type, redacted: true }), time }
   if (BOUND_TYPE.test(type))
     return { type: 'salvage/event', data: encodeData({ seq, type, data }), time }
-  return { type, data: encodeData(data), time }
+  return { ...target.encode(type, data), time }
 }
 
 /** The event without the values that are gone, and which those were. */

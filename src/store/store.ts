@@ -12,6 +12,8 @@ import { type BundleSource, type ImportedRun, importBundle } from './bundle-impo
 import type { Durability, StoreContext } from './context.js'
 import { deleteRun } from './delete-run.js'
 import { diffRuns, type RunDiff } from './diff.js'
+import { type DuReport, usage } from './du.js'
+import { collect, type GcReport } from './gc.js'
 import { HeadLog } from './head-log.js'
 import { encodeManifest, type Manifest, newManifest, readManifest } from './manifest.js'
 import { type Notice, Notices, warnOnNotice } from './notices.js'
@@ -100,13 +102,8 @@ export class Store {
     let bytes = await backend.readManifest()
     if (bytes === undefined) {
       if (options.create !== true) {
-        throw new DaglogError(
-          'STORE_NOT_FOUND',
-          `there is no store at ${backend.place}; try: daglog init`,
-          {
-            place: backend.place,
-          },
-        )
+        const what = `there is no store at ${backend.place}; try: daglog init`
+        throw new DaglogError('STORE_NOT_FOUND', what, { place: backend.place })
       }
       await backend.createManifest(encodeManifest(newManifest(now())))
       bytes = (await backend.readManifest()) as Uint8Array
@@ -176,9 +173,7 @@ export class Store {
       throw new DaglogError(
         'RUN_EXISTS',
         `run ${options.id} is there already; try: another id, or store.run(id)`,
-        {
-          id: options.id,
-        },
+        { id: options.id },
       )
     }
     for (;;) {
@@ -208,11 +203,13 @@ export class Store {
 
   /**
    * The id of the run that `reference` means: an id, a unique beginning of one (with or without its
-   * date), `@last`, `@last~N`.
+   * date), `@last`, `@last~N`; with `gone` also the id of one that only the store's log still knows.
    * @throws RUN_NOT_FOUND, RUN_AMBIGUOUS
    */
-  async resolve(reference: string): Promise<string> {
+  async resolve(reference: string, options: { readonly gone?: boolean } = {}): Promise<string> {
     if (!reference.startsWith('@') && (await this.hasRun(reference))) return reference
+    const list = await this.context.heads.refresh()
+    if (options.gone === true && list.head(reference) !== undefined) return reference
     return resolveRun(reference, await this.runs())
   }
 
@@ -352,7 +349,19 @@ export class Store {
   /** Delete a run; see `deleteRun`. @throws RUN_HAS_FORKS, RUN_LOCKED */
   async deleteRun(reference: string, options: { readonly force?: boolean } = {}): Promise<void> {
     this.checkWritable()
-    await deleteRun(this.context, await this.resolve(reference), { force: options.force ?? false })
+    const id = await this.resolve(reference, { gone: true })
+    await deleteRun(this.context, id, { force: options.force ?? false })
+  }
+
+  /** Drop objects that no run refers to; see `collect`. @throws STORE_LOCKED while anybody writes */
+  async gc(options: { readonly dryRun?: boolean } = {}): Promise<GcReport> {
+    this.checkWritable()
+    return collect(this.context, { dryRun: options.dryRun ?? false })
+  }
+
+  /** What runs take, and what they share. See `DuReport`. */
+  du(): Promise<DuReport> {
+    return usage(this.context)
   }
 
   /** The bytes of a file that holds a run, the runs it begins in, and all their objects. */

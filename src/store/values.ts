@@ -105,12 +105,16 @@ export async function loadValue(backend: Backend, ref: Ref, by: Referrer): Promi
   try {
     for await (const bytes of readValue(backend, ref, by)) parts.push(bytes)
   } catch (error) {
-    if (!(error instanceof DaglogError) || error.data.seq !== undefined) throw error
-    // A rope or a pack knows its object, but not who needs it.
-    const data = { ...error.data, ...by, pointer: ref.pointer, object: ref.root }
-    throw new DaglogError(error.code, `${where(ref, by)}: ${error.message}`, data, { cause: error })
+    throw explained(error, ref, by)
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts)
+}
+
+/** The same error, also saying who needs the value: a rope or a pack knows its object only. */
+export function explained(error: unknown, ref: Ref, by: Referrer): unknown {
+  if (!(error instanceof DaglogError) || error.data.seq !== undefined) return error
+  const data = { ...error.data, ...by, pointer: ref.pointer, object: ref.root }
+  return new DaglogError(error.code, `${where(ref, by)}: ${error.message}`, data, { cause: error })
 }
 
 /** A root is a blob exactly where it has the name of the whole. */

@@ -169,7 +169,8 @@ class Audit {
       if (this.checkedRoots.has(ref.root)) continue
       try {
         await this.checkValue(ref, seq)
-        this.checkedRoots.add(ref.root)
+        // A tree's root is one of its nodes.
+        if (ref.kind !== 'tree') this.checkedRoots.add(ref.root)
       } catch (error) {
         if (!(error instanceof DaglogError)) throw error
         settled.broken.push({ seq, error })
@@ -186,7 +187,10 @@ class Audit {
       return
     }
     for await (const { hash, object } of valueObjects(backend, ref, this.id, this.checkedNodes)) {
-      if (object === undefined) throw missing(hash, ref, by)
+      if (object !== undefined) continue
+      // Whoever else refers to it is to be told of, too.
+      this.checkedNodes.delete(hash)
+      throw missing(hash, ref, by)
     }
   }
 

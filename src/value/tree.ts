@@ -42,7 +42,7 @@ export function treeFrom(value: unknown): Tree {
  * @param referrer Who refers to the root, for those messages: 'run x, seq 17'.
  */
 export function loadTree(root: Hash, store: TreeStore, referrer = 'the caller'): Tree {
-  return new Tree(store.readRoot(root, referrer))
+  return new Tree(store.readRoot(root, referrer), { hash: root, store })
 }
 
 /**
@@ -61,8 +61,11 @@ export class Tree {
   /** Where all of it is. */
   #store: TreeStore | undefined
 
-  constructor(root: Slot) {
+  /** `stored`: where all of it is, and under which name. */
+  constructor(root: Slot, stored?: { readonly hash: Hash; readonly store: TreeStore }) {
     this.root = root
+    this.#hash = stored?.hash
+    this.#store = stored?.store
   }
 
   /** Keys or elements at the root; 0 for a scalar. */

@@ -33,6 +33,8 @@ export class SteppedProcess<R> {
     readonly name: string,
     private readonly disk: Disk,
     private readonly program: Program<R>,
+    /** Calls that another process can see the effect of, or that see another's; it stops only before these. */
+    private readonly isShared: (name: string, path: string) => boolean = () => true,
   ) {}
 
   /** Calls made so far. */
@@ -43,7 +45,7 @@ export class SteppedProcess<R> {
   /** What the process has seen: equal where it can only go on the same way. */
   history = ''
 
-  /** Go `calls` calls further, or to the end. */
+  /** Go `calls` shared calls further, or to the end. */
   async step(calls = 1): Promise<void> {
     if (this.outcome !== undefined) return
     this.#at = 0
@@ -63,15 +65,17 @@ export class SteppedProcess<R> {
     return this.step(Number.POSITIVE_INFINITY)
   }
 
-  #call<T>(act: () => T): T {
+  #call<T>(name: string, path: string, act: () => T): T {
     if (this.#stopped) throw STOPPED
     let call = this.#calls[this.#at]
     if (call === undefined) {
-      if (this.#budget === 0) {
-        this.#stopped = true
-        throw STOPPED
+      if (this.isShared(name, path)) {
+        if (this.#budget === 0) {
+          this.#stopped = true
+          throw STOPPED
+        }
+        this.#budget -= 1
       }
-      this.#budget -= 1
       call = attempt(act)
       this.#calls.push(call)
       this.history = sha256(Buffer.from(`${this.history}${JSON.stringify(call)}`))
@@ -87,40 +91,40 @@ export class SteppedProcess<R> {
     return {
       openFile: (path, mode) => {
         const index = opened
-        this.#call(() => {
+        this.#call('openFile', path, () => {
           this.#files[index] = disk.openFile(path, mode)
           return index
         })
         opened += 1
-        return this.#fileView(index)
+        return this.#fileView(index, path)
       },
-      exists: (path) => this.#call(() => disk.exists(path)),
-      sizeOf: (path) => this.#call(() => disk.sizeOf(path)),
-      list: (dir) => this.#call(() => disk.list(dir)),
-      makeDir: (dir) => this.#call(() => disk.makeDir(dir)),
-      link: (from, to) => this.#call(() => disk.link(from, to)),
-      rename: (from, to) => this.#call(() => disk.rename(from, to)),
-      remove: (path) => this.#call(() => disk.remove(path)),
-      removeTree: (dir) => this.#call(() => disk.removeTree(dir)),
-      syncDir: (dir) => this.#call(() => disk.syncDir(dir)),
+      exists: (path) => this.#call('exists', path, () => disk.exists(path)),
+      sizeOf: (path) => this.#call('sizeOf', path, () => disk.sizeOf(path)),
+      list: (dir) => this.#call('list', dir, () => disk.list(dir)),
+      makeDir: (dir) => this.#call('makeDir', dir, () => disk.makeDir(dir)),
+      link: (from, to) => this.#call('link', to, () => disk.link(from, to)),
+      rename: (from, to) => this.#call('rename', to, () => disk.rename(from, to)),
+      remove: (path) => this.#call('remove', path, () => disk.remove(path)),
+      removeTree: (dir) => this.#call('removeTree', dir, () => disk.removeTree(dir)),
+      syncDir: (dir) => this.#call('syncDir', dir, () => disk.syncDir(dir)),
     }
   }
 
-  #fileView(index: number): DiskFile {
+  #fileView(index: number, path: string): DiskFile {
     const file = this.#files[index] as DiskFile
     return {
-      append: (bytes) => this.#call(() => file.append(bytes)),
+      append: (bytes) => this.#call('append', path, () => file.append(bytes)),
       read: (into, atByte) => {
-        const bytes = this.#call(() => {
+        const bytes = this.#call('read', path, () => {
           const count = file.read(into, atByte)
           return Buffer.from(into.subarray(0, count)).toString('latin1')
         })
         return Buffer.from(into.buffer, into.byteOffset).write(bytes, 'latin1')
       },
-      size: () => this.#call(() => file.size()),
-      truncate: (bytes) => this.#call(() => file.truncate(bytes)),
-      sync: async () => this.#call(() => file.syncNow()),
-      syncNow: () => this.#call(() => file.syncNow()),
+      size: () => this.#call('size', path, () => file.size()),
+      truncate: (bytes) => this.#call('truncate', path, () => file.truncate(bytes)),
+      sync: async () => this.#call('sync', path, () => file.syncNow()),
+      syncNow: () => this.#call('syncNow', path, () => file.syncNow()),
       // Nobody can see a close, so it is no place to stop; a stopped process must not close what it goes on with.
       close: () => {},
     }
@@ -146,6 +150,7 @@ export interface Exploration {
  * Run the processes in every order of their calls. States that were met before, on disk and in each process,
  * are not gone into again.
  * @param start - A fresh disk with its processes, the same each time.
+ * @param statesMax - Where to stop; the states that are left are those with the earliest changes of process.
  * @param begun - Order of the calls that are made before anything is tried.
  * @param check - Called when all processes are done, with the order that led there.
  */
@@ -157,11 +162,12 @@ export async function explore<R>(
     outcomes: Outcome<R>[]
     order: readonly number[]
   }) => void | Promise<void>,
+  statesMax = Number.POSITIVE_INFINITY,
 ): Promise<Exploration> {
   const seen = new Set<string>()
   const waiting: number[][] = [[...begun]]
   let ends = 0
-  for (let order = waiting.pop(); order !== undefined; order = waiting.pop()) {
+  for (let order = waiting.pop(); order && seen.size < statesMax; order = waiting.pop()) {
     const { disk, processes } = start()
     for (const burst of bursts(order)) await processes[burst.process]?.step(burst.calls)
     for (;;) {

@@ -9,7 +9,8 @@ import { daglog, json, say, workplace } from './command.js'
 
 /** The verbs of this version, as the contract names them. */
 const PROMISED = [
-  ...['init', 'step', 'append', 'end', 'runs', 'show', 'events', 'cat', 'verify', 'replay', 'diff'],
+  ...['init', 'step', 'append', 'end', 'runs', 'show', 'events', 'cat', 'state'],
+  ...['verify', 'replay', 'diff'],
   ...['export', 'import', 'fork', 'tail', 'rm', 'salvage', 'doctor'],
 ]
 

@@ -11,9 +11,9 @@ export const STORE_ROOT = '/store'
 
 export interface MachineProcess {
   readonly store: Store
-  /** What the store told besides errors. */
+  /** What the store told without making anything fail. */
   readonly notices: readonly Notice[]
-  /** Dead from now on to all others. What it still does is the caller's business. */
+  /** Dead to all others from now on. Whoever calls it uses the store no more. */
   kill(): void
 }
 
@@ -29,21 +29,21 @@ export class Machine {
   private readonly living = new Set<number>()
   private pidLast = 0
 
-  /** @param boot A machine that was not booted anew knows which processes of its boot are dead. */
+  /** @param boot Of a process of another boot it is known that it is dead. */
   constructor(
     readonly disk: SimulatedDisk,
     private readonly root = STORE_ROOT,
     private readonly boot = newBoot(),
   ) {}
 
-  /** The same boot with all processes dead, where the disk is `disk`. */
+  /** The same boot on another disk, with all processes killed. */
   afterKill(disk: SimulatedDisk): Machine {
     const machine = new Machine(disk, this.root, this.boot)
     machine.pidLast = this.pidLast
     return machine
   }
 
-  /** A new process with the store open in it; makes the store where there is none. */
+  /** A new process with the store open in it, which is made where there is none. */
   async start(options: OpenStoreOptions = {}): Promise<MachineProcess> {
     this.pidLast += 1
     const pid = this.pidLast
@@ -52,6 +52,8 @@ export class Machine {
     const backend = directory(this.root, {
       disk: this.disk,
       processes: this.processes(pid),
+      // How packs are compressed has no part in what a crash leaves, and most in how long it takes.
+      codec: 'stored',
       onNotice: (message, cause) => notices.push({ about: 'objects', message, cause }),
     })
     const store = await openStore(backend, {

@@ -55,6 +55,7 @@ async function build(name: string, target: string): Promise<void> {
   const shop = new Workshop(target)
   try {
     await golden.build(shop)
+    shop.prune()
     const expected = JSON.stringify(await shop.expected(golden), null, 2)
     writeFileSync(join(target, 'expected.json'), `${expected}\n`)
   } finally {

@@ -165,6 +165,7 @@ const missingObject: Golden = {
       ],
     },
     { run: 'pack', events: 3, coveredSeq: 2, problems: [['object', 1]] },
+    { run: 'state', events: 2, coveredSeq: 1, problems: [['object', 1]] },
   ],
   async build(shop) {
     const store = await shop.store()
@@ -174,11 +175,15 @@ const missingObject: Golden = {
       await note(run, page(`second of ${id}`))
       await run.close()
     }
+    const state = await store.run('state')
+    await state.append('state/write', { value: { step: 1 } })
+    await state.close()
     const pack = await store.run('pack')
     await note(pack, page('packed'))
     await pack.end()
     shop.keep()
     rmSync(shop.file('runs', 'file', 'objects.open'))
+    rmSync(shop.file('runs', 'state', 'objects.open'))
     const open = shop.file('runs', 'bit', 'objects.open')
     flipByte(open, readFileSync(open).indexOf('second'))
     rmSync(shop.file('packs'), { recursive: true })

@@ -126,7 +126,7 @@ function expectedVerdict({ exit, storeLog, runs }: Expected): Verdict {
   return { exit, storeLog, runs }
 }
 
-function audit(dir: string): Promise<Report> {
+function audit(dir: string) {
   return withStore(dir, (store) => store.verify())
 }
 
@@ -208,14 +208,12 @@ describe('a golden store', () => {
   it('of an older release is written on', async () => {
     const dir = copyOf('v1-good')
     for (const made of ['locks', 'tmp', 'cache']) mkdirSync(join(dir, made), { recursive: true })
-    await withStore(dir, async (store) => {
-      const run = await store.openRun('open')
-      await run.append('note', { text: 'by a later release '.repeat(300) })
-      await run.end()
-    })
-    const report = await withStore(dir, (store) => store.verify())
-    expect(report).toMatchObject({ ok: true, complete: true })
+    await writeOn(dir)
+    expect(await audit(dir)).toMatchObject({ ok: true, complete: true })
   })
+
+  // Not yet: git and some backups keep no empty directories.
+  it.fails('is written on where its empty directories are gone', () => writeOn(copyOf('v1-good')))
 
   it('with a later write version refuses to be written', async () => {
     await withStore(copyOf('v1-newer-write'), async (store) => {
@@ -224,6 +222,14 @@ describe('a golden store', () => {
     })
   })
 })
+
+async function writeOn(dir: string): Promise<void> {
+  await withStore(dir, async (store) => {
+    const run = await store.openRun('open')
+    await run.append('note', { text: 'by a later release '.repeat(300) })
+    await run.end()
+  })
+}
 
 describe('what v1-good holds', () => {
   it('comes back exactly', async () => {
@@ -397,7 +403,7 @@ function filesIn(dir: string): string[] {
 
 /** Stores on which both agree as they are. */
 const FLIPPED_STORES = [
-  'v1-good',
+  'v1-state',
   'v1-torn',
   'v1-recovered',
   'v1-flipped-open',

@@ -478,6 +478,38 @@ const cold: Golden = {
   },
 }
 
+const state: Golden = {
+  name: 'v1-state',
+  about:
+    'States: small, of many keys, with a long list and long texts; in a pack and in open objects.',
+  exit: 0,
+  runs: [
+    { run: 'ended', events: 6, objects: 34 },
+    { run: 'open', events: 6, objects: 30 },
+  ],
+  async build(shop) {
+    const store = await shop.store()
+    for (const id of ['open', 'ended']) {
+      const run = await store.run(id)
+      const keys = Object.fromEntries(
+        Array.from({ length: 60 }, (_, n) => [`key ${n} of ${id}`, n]),
+      )
+      const list = Array.from({ length: 200 }, (_, n) => ({ n, text: `element ${n % 7}` }))
+      await run.append('state/write', { value: { step: 1 } })
+      await run.append('state/write', { value: { step: 2, keys, list } })
+      await run.append('state/write', { value: { step: 3, keys: { ...keys, more: -1.5 }, list } })
+      const odd = [undefined, -0, 2n ** 80n, new Date(0), new Uint8Array([7]), '\ud83d', null, true]
+      await run.append('state/write', {
+        value: { odd, page: page(id), ...(id === 'ended' && { long: page(id).repeat(20) }) },
+      })
+      if (id === 'ended') await run.end()
+      else await note(run, 'not the end')
+      await run.close()
+    }
+    shop.keep()
+  },
+}
+
 export const whole: readonly Golden[] = [
   tiny,
   good,
@@ -498,4 +530,5 @@ export const whole: readonly Golden[] = [
   longId,
   oddData,
   cold,
+  state,
 ]

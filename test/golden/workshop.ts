@@ -1,7 +1,7 @@
 /**
  * Where one golden store is made: a live store, the copy of it that is kept, and what is expected of it.
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { directory } from '../../src/backend/fs.js'
@@ -74,6 +74,15 @@ export class Workshop {
     for (const name of readdirSync(this.live)) {
       if (KEPT.test(name))
         cpSync(join(this.live, name), join(this.target, name), { recursive: true })
+    }
+  }
+
+  /** What git would lose goes at once: empty directories. */
+  prune(dir = this.target): void {
+    for (const entry of readdirSync(dir, { withFileTypes: true })) {
+      if (!entry.isDirectory()) continue
+      this.prune(join(dir, entry.name))
+      if (readdirSync(join(dir, entry.name)).length === 0) rmdirSync(join(dir, entry.name))
     }
   }
 

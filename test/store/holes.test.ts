@@ -67,7 +67,7 @@ describe('a run that is given data of another shape than its type says', () => {
   const types = ['turn/start', 'turn/end', 'step/start', 'step/end', 'tool/call', 'tool/result']
   const odd: unknown[] = [null, 5, 'text', [], {}, undefined]
 
-  it.fails('keeps it or refuses it, and can be opened again', async () => {
+  it('keeps it or refuses it, and can be opened again', async () => {
     for (const type of [...types, 'assistant/message', 'user/message']) {
       for (const data of odd) {
         const world = new World()
@@ -86,7 +86,7 @@ describe('a run that is given data of another shape than its type says', () => {
     }
   })
 
-  it.fails('does so too where all of the data goes out of line', async () => {
+  it('does so too where all of the data goes out of line', async () => {
     const members = Array.from({ length: 40 }, (_, at) => [`k${at}`, 'x'.repeat(2000)])
     const store = await new World().open()
     const run = await store.run('r')
@@ -277,7 +277,6 @@ describe('a writer that is woken in the middle of opening', () => {
 })
 
 describe('a writer that was fenced and does not know it', () => {
-  // It seals and removes `objects.open` under the new writer, which goes on appending to a file that has no name.
   it('leaves the objects of the new writer alone when it closes', async () => {
     const world = new World()
     const old = await (await world.open()).run('r')
@@ -292,6 +291,21 @@ describe('a writer that was fenced and does not know it', () => {
     const texts = await textsOf(await world.open())
     expect(texts.length).toBe(11)
     expect(texts.slice(-2)).toEqual(['a'.repeat(5000), 'b'.repeat(5000)])
+  })
+})
+
+describe('the head of a run in the store’s log', () => {
+  it.fails('is not set back by a fenced writer that closes late', async () => {
+    const world = new World()
+    const old = await (await world.open()).run('r')
+    await old.append('note', { text: 'old' })
+    const store = await world.open()
+    const run = await store.openRun('r', { force: true })
+    for (const text of ['one', 'two', 'three']) await run.append('note', { text })
+    await run.close()
+    const noted = (await store.runs())[0]?.head
+    await old.close().catch(() => {})
+    expect((await (await world.open()).runs())[0]?.head).toEqual(noted)
   })
 })
 
@@ -428,7 +442,7 @@ describe('a run whose name is long', () => {
 })
 
 describe('opening a run', () => {
-  it.fails('that failed at any call leaves nothing locked in this process', async () => {
+  it('that failed at any call leaves nothing locked in this process', async () => {
     for (let failAt = 0; ; failAt += 1) {
       const world = new World()
       const table = world.processes.start()

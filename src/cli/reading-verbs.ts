@@ -1,0 +1,143 @@
+/**
+ * The verbs that read runs: rows of the table in `verbs.ts`.
+ */
+import type { Flag, Verb } from './verb.js'
+import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
+
+const FROM: Flag = { name: 'from', type: 'number', value: 'SEQ', summary: 'first seq' }
+const TYPE: Flag = {
+  name: 'type',
+  type: 'list',
+  value: 'TYPE',
+  summary: 'only events of this type; may be given again',
+}
+
+export const READING_VERBS: readonly Verb[] = [
+  {
+    name: 'show',
+    summary: 'Show a run: header, totals, one line an event, and where it ended',
+    arguments: [RUN_AT],
+    flags: [
+      {
+        name: 'limit',
+        type: 'number',
+        value: 'N',
+        summary: 'at most the last N events; 200 unless told, 0 for all',
+      },
+    ],
+    examples: [
+      { command: 'daglog show @last', says: 'the latest run' },
+      { command: 'daglog show score-3f2a@17', says: 'the run as it was at seq 17' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-show.js')).show,
+  },
+  {
+    name: 'events',
+    summary: 'Print events with their payloads',
+    arguments: [RUN_AT],
+    flags: [
+      FROM,
+      { name: 'to', type: 'number', value: 'SEQ', summary: 'last seq' },
+      TYPE,
+      { name: 'refs', type: 'switch', summary: 'leave large payloads out and say where they are' },
+      JSONL,
+    ],
+    examples: [
+      { command: 'daglog events @last --type step/end --jsonl', says: 'one JSON object a line' },
+      { command: 'daglog events @last --from 10 --to 20', says: 'a line for each, for people' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-events.js')).events,
+  },
+  {
+    name: 'cat',
+    summary: 'Write the exact bytes of a payload to standard output',
+    arguments: [
+      {
+        name: 'WHAT',
+        summary: 'RUN:SEQ for the data of an event, RUN:SEQ:POINTER for a part of it, or a SHA-256',
+      },
+    ],
+    flags: [],
+    examples: [
+      { command: 'daglog cat @last:2:/output > page.html', says: 'what the step at seq 2 gave' },
+      { command: 'daglog cat @last:2', says: 'its data as JSON' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-cat.js')).cat,
+  },
+  {
+    name: 'state',
+    summary: 'Print the state of a run, or a part of it, as JSON',
+    arguments: [
+      RUN_AT,
+      { name: 'POINTER', summary: 'a part of it, such as /messages/0; else all', optional: true },
+    ],
+    flags: [],
+    examples: [
+      { command: 'daglog state @last', says: 'what the run knew at its end' },
+      { command: 'daglog state score-3f2a@17 /cart/0', says: 'a part of it, as of seq 17' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-state.js')).state,
+  },
+  {
+    name: 'verify',
+    summary: 'Audit runs, and say what that proves',
+    arguments: [{ ...RUN, optional: true, many: true }],
+    flags: [
+      { name: 'all', type: 'switch', summary: 'all runs; so it is where no RUN is given' },
+      {
+        name: 'head',
+        type: 'text',
+        value: 'SEQ:HASH',
+        summary: 'a head of the one RUN that was kept elsewhere: only that makes it anchored',
+      },
+    ],
+    examples: [
+      { command: 'daglog verify', says: 'every run of the store' },
+      {
+        command: 'daglog verify @last --head 41:9c1f...',
+        says: 'also against whoever can write to the store',
+      },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-verify.js')).verify,
+  },
+  {
+    name: 'replay',
+    summary: 'Walk the recorded DAG in order, check the payloads of each node, and print it',
+    arguments: [
+      RUN,
+      { name: 'CMD', summary: 'comes with a later version', optional: true, many: true },
+    ],
+    flags: [],
+    examples: [{ command: 'daglog replay @last', says: 'reads everything, runs nothing' }],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-replay.js')).replay,
+  },
+  {
+    name: 'diff',
+    summary:
+      'Align two runs by their steps and show where they part, or show what changed in the state of one',
+    arguments: [
+      { name: 'LEFT', summary: 'a run; RUN@SEQ for its state at that event' },
+      { name: 'RIGHT', summary: 'another run; or the same one, @SEQ or as it ended' },
+    ],
+    flags: [
+      {
+        name: 'limit',
+        type: 'number',
+        value: 'N',
+        summary: 'show at most N differences; 20 unless told, 0 for all',
+      },
+    ],
+    examples: [
+      { command: 'daglog diff @last~1 @last', says: 'exit 0: the same; exit 1: where they part' },
+      { command: 'daglog diff score-3f2a@5 score-3f2a@17', says: 'what changed in its state' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-diff.js')).diff,
+  },
+]
