@@ -101,10 +101,10 @@ def segment_bytes(pieces, fault):
     """The bytes of a segment, put together in a file of our own where it is more than one piece of text."""
     pieces = [pieces[base] for base in sorted(pieces)]
     if len(pieces) == 1 and pieces[0].endswith('.jsonl'): return mapped(pieces[0])
-    with tempfile.NamedTemporaryFile() as whole:
+    with tempfile.TemporaryFile() as whole:
         for piece in pieces: whole.write(at_rest(piece, fault) if piece.endswith('.z') else mapped(piece))
         whole.flush()
-        return mapped(whole.name)
+        return mmap.mmap(whole.fileno(), 0, access=mmap.ACCESS_READ) if whole.tell() else b''
 
 def at_rest(path, fault):
     """The lines of a piece that was laid to rest. A block that is not as it was written reads as zeros."""

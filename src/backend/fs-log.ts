@@ -130,9 +130,13 @@ export class FsLogs {
   ): LogWriter {
     this.syncAll(log)
     const tail = this.segments.openTail(log, segment)
+    // Looked for after each commit, so made once; a run is not moved while it has a writer.
+    const next = this.pathsOf(log, segment + 1)
     return new FsLogWriter(tail, segment, opened, {
       successor: () =>
-        this.exists(log, segment + 1) ? successorOf(log, this.holder(log)) : undefined,
+        next.some((path) => this.disk.exists(path))
+          ? successorOf(log, this.holder(log))
+          : undefined,
       release: () => this.locks.release(log, segment, token),
       rest: (start) => this.segments.rest(log, segment, start),
     })
@@ -149,10 +153,10 @@ export class FsLogs {
     if (disk.exists(layout.openObjects(log.run))) syncFile(disk, layout.openObjects(log.run))
   }
 
-  /** Whether a segment is there, as text or laid to rest. */
-  private exists(log: LogName, segment: number): boolean {
-    if (this.disk.exists(this.layout.segment(log, segment))) return true
-    return this.disk.exists(this.layout.piece(log, { segment, base: 0, form: 'z' }))
+  /** Where a segment can be: as text, or laid to rest. */
+  private pathsOf(log: LogName, segment: number): string[] {
+    const atRest = this.layout.piece(log, { segment, base: 0, form: 'z' })
+    return [this.layout.segment(log, segment), atRest]
   }
 
   private newest(log: LogName): number {

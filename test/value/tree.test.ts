@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { DaglogError } from '../../src/core/errors.js'
-import { loadTree, treeFrom } from '../../src/value/tree.js'
+import { diffTrees, loadTree, treeFrom } from '../../src/value/tree.js'
 import { copyPlain, edited, edits, isSame, MemoryObjects, runs, values } from './tree-model.js'
 
 /** A state with what an agent has: a record, a map, lists below and above one leaf. */
@@ -32,6 +32,8 @@ describe('the root of a tree', () => {
         }
         expect(tree.hash()).toBe(treeFrom(plain).hash())
         expect(isSame(tree.toJSON(), plain)).toBe(true)
+        // The whole value put over the one at the start, as one that keeps no handle would.
+        expect(treeFrom(startOf(size)).set([], plain).hash()).toBe(tree.hash())
       }),
       { numRuns: runs(1500, 70) },
     )
@@ -171,6 +173,27 @@ describe('a change', () => {
     expect(after.commit(store)).toBe(treeFrom(plain).hash())
     expect(objects.puts).toBeLessThan(10)
     expect(after.get(['messages', 3])).toBe(before.get(['messages', 3]))
+  })
+
+  it('to another type is one, even where the bytes are the same', () => {
+    const tree = treeFrom({ a: 'x'.repeat(300) })
+    tree.hash()
+    const other = treeFrom({ a: new Uint8Array(300).fill(120) })
+    other.hash()
+    expect(tree.set(['a'], other.get(['a'])).hash()).toBe(other.hash())
+    expect(other.set(['a'], tree.get(['a'])).hash()).toBe(tree.hash())
+    expect([...diffTrees(tree, other)]).toHaveLength(1)
+  })
+
+  it('of a whole value with fewer keys drops those, and keeps the rest shared', () => {
+    const wide = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, { id: i }]))
+    const tree = treeFrom(wide)
+    const { k3, k7, ...fewer } = wide
+    const next = tree.set([], { ...fewer, more: 1 })
+    expect(next.size).toBe(399)
+    expect([next.has(['k3']), next.has(['k7']), k3 !== k7]).toEqual([false, false, true])
+    expect(next.hash()).toBe(treeFrom({ ...fewer, more: 1 }).hash())
+    expect(next.get(['k8'])).toBe(tree.get(['k8']))
   })
 
   it('of a root that is no container is possible as a whole only', () => {
