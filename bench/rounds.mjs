@@ -9,20 +9,24 @@
  */
 
 /**
- * Run all sides `rounds` times, in turns, after one turn of each that is not counted.
+ * Run all sides `rounds` times, in turns, after `warmUps` turns of each that are not counted: Node compiles
+ * what runs often, and what runs once in a while is measured as if it never did.
  * @template {Record<string, Side>} S
  * @param {number} rounds At least 7 for a median that is worth printing.
  * @param {S} sides
+ * @param {number} [warmUps]
  * @returns {Promise<{[K in keyof S]: number[]}>} What each side gave, by round.
  */
-export async function takeTurns(rounds, sides) {
+export async function takeTurns(rounds, sides, warmUps = 1) {
   const names = Object.keys(sides)
   const found = Object.fromEntries(names.map((name) => [name, []]))
-  for (const name of names) await sides[name]()
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = -warmUps; round < rounds; round += 1) {
     // Every second round backwards: the first of a round would else always meet a colder cache.
     const order = round % 2 === 0 ? names : names.toReversed()
-    for (const name of order) found[name].push(await sides[name]())
+    for (const name of order) {
+      const turn = await sides[name]()
+      if (round >= 0) found[name].push(turn)
+    }
   }
   return found
 }

@@ -12,7 +12,7 @@ const RATIO_MIN = 0.75
 
 /** @param {{quick: boolean}} options */
 export function durable({ quick }) {
-  const [rounds, count] = quick ? [9, 40] : [61, 40]
+  const [rounds, count, warmUps] = quick ? [9, 40, 10] : [41, 80, 25]
   return withScratch(async (dir) => {
     const store = await openStore(join(dir, 'store'))
     const rows = []
@@ -29,7 +29,7 @@ export function durable({ quick }) {
         rate(count, async () => {
           for (let made = 0; made < count; made += 1) await append()
         })
-      const { ours, calls, handles } = await takeTurns(rounds, {
+      const sides = {
         ours: () =>
           repeat(async () => {
             const began = performance.now()
@@ -38,7 +38,8 @@ export function durable({ quick }) {
           }),
         calls: () => repeat(() => file.append(bytes)),
         handles: () => repeat(() => promises.append(bytes)),
-      })
+      }
+      const { ours, calls, handles } = await takeTurns(rounds, sides, warmUps)
       const row = {
         what: `${what}, ${bytes.length} B frames`,
         median: median(ours),

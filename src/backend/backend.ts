@@ -30,6 +30,8 @@ export interface Segment {
   readonly number: number
   /** Length now, in bytes. */
   readonly bytes: number
+  /** Everything before this offset is known to be durable, whatever lies there. */
+  readonly durable: number
 }
 
 /** Who holds a lock, in words for people and facts for machines. */
@@ -58,7 +60,12 @@ export interface LogWriter {
    * @throws WRITER_FENCED, WRITE_FAILED; after either the writer is dead, and so is each later call.
    */
   commit(bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>
-  /** Cut the segment back to `bytes`, durably. Recovery only. */
+  /** Make durable whatever the log holds now, whoever wrote it. */
+  settle(): Promise<void>
+  /**
+   * Cut the segment back to `bytes`, durably. Recovery only.
+   * @throws WRITER_FENCED, WRITE_FAILED
+   */
   cut(bytes: number): Promise<void>
   /** How much of the segment is not laid to rest yet, in bytes. */
   readonly textBytes: number
@@ -84,6 +91,8 @@ export interface Backend {
 
   /** Ids of the runs that exist, in no order. An id that the medium cannot spell back is left out of `id`. */
   listRuns(): Promise<readonly RunPlace[]>
+  /** How the medium calls a run of this id, whether it is there or not. */
+  placeOf(id: string): Promise<string>
   /** Exclusive; false where the id is taken. */
   createRun(id: string): Promise<boolean>
   /** Begin a run that appears as a whole or not at all; undefined where the id is taken. For imports. */

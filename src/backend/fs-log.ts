@@ -139,6 +139,7 @@ export class FsLogs {
           : undefined,
       release: () => this.locks.release(log, segment, token),
       rest: (start) => this.segments.rest(log, segment, start),
+      syncAll: () => this.syncAll(log),
     })
   }
 
@@ -169,6 +170,7 @@ interface WriterTies {
   successor(): DaglogError | undefined
   release(): void
   rest(start: ColdPlace): Promise<void>
+  syncAll(): void
 }
 
 class FsLogWriter implements LogWriter {
@@ -261,7 +263,18 @@ class FsLogWriter implements LogWriter {
     return error
   }
 
+  async settle(): Promise<void> {
+    try {
+      this.ties.syncAll()
+    } catch (cause) {
+      throw this.die(writeFailed(cause))
+    }
+  }
+
   async cut(bytes: number): Promise<void> {
+    // Whoever has taken over counts these bytes.
+    const fenced = this.ties.successor()
+    if (fenced !== undefined) throw this.die(fenced)
     try {
       this.file.truncate(bytes - this.base)
       await this.file.sync()

@@ -3,6 +3,7 @@
  * not mean what we need them to mean.
  */
 import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { systemCode } from '../core/errors.js'
 
 /** Linux magic numbers of file systems that live on another machine (`statfs(2)`). */
@@ -18,12 +19,14 @@ const NETWORK_TYPES: Readonly<Record<number, string>> = {
   1196443219: 'GPFS',
 }
 
-/** The name of the network file system that holds `dir`, or undefined for a local or unknown one. */
+/** The name of the network file system that holds `dir`, or will; undefined for a local or unknown one. */
 export function networkFileSystem(dir: string): string | undefined {
-  try {
-    return NETWORK_TYPES[statfsSync(dir).type >>> 0]
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined // Not there yet.
-    throw error
+  for (let place = dir; ; place = dirname(place)) {
+    try {
+      return NETWORK_TYPES[statfsSync(place).type >>> 0]
+    } catch (error) {
+      // Not there yet: what holds the directory above will hold it.
+      if (systemCode(error) !== 'ENOENT' || dirname(place) === place) throw error
+    }
   }
 }

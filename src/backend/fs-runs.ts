@@ -10,7 +10,7 @@ import { createIfMissing, type FsFiles } from './fs-files.js'
 import type { FsLayout } from './fs-layout.js'
 import type { FsLogs } from './fs-log.js'
 import type { FsSegments } from './fs-segments.js'
-import { runIdOfName } from './run-path.js'
+import { isRunName, runIdOfName } from './run-path.js'
 
 /** Drafts in `tmp/` are named `<stem>.<anything>`. */
 const DRAFT = 'run'
@@ -28,6 +28,7 @@ export class FsRuns {
   list(): RunPlace[] {
     return this.disk
       .list(this.layout.runs())
+      .filter(isRunName)
       .map((name) => ({ id: runIdOfName(name), place: name }))
   }
 

@@ -2,14 +2,15 @@
  * The segments of a log as files: text that is appended to, and parts laid to rest.
  * A segment is a row of pieces, each named after the offset it begins at (`log.000000.jsonl`,
  * `log.000000.z`, `log.000000.8192.jsonl`). The last is always text. Where one offset has both, the text
- * is meant: the other was being made.
+ * is meant: the other was being made. What a piece does not give up to where the next one begins reads as
+ * zeros, as a gap: nothing behind it moves.
  * @see docs/format.md#segments
  */
 import { basename, join } from 'node:path'
 import type { ColdPlace } from '../core/cold-block.js'
 import { systemCode } from '../core/errors.js'
 import { READ_BYTES } from '../core/limits.js'
-import { ColdReader, readFooter, writeCold } from '../value/cold-segment.js'
+import { ColdReader, FOOTER_BYTES, readFooter, writeCold } from '../value/cold-segment.js'
 import type { LogName, Segment } from './backend.js'
 import type { Disk, DiskFile } from './disk.js'
 import type { FsLayout, PieceName } from './fs-layout.js'
@@ -21,8 +22,14 @@ interface Piece extends PieceName {
   readonly path: string
 }
 
+interface Cold {
+  readonly reader: ColdReader
+  /** The last bytes of the file, which name the head of what it holds. */
+  readonly mark: Buffer
+}
+
 export class FsSegments {
-  private readonly cold = new Map<string, ColdReader>()
+  private readonly cold = new Map<string, Cold>()
 
   constructor(
     private readonly disk: Disk,
@@ -33,7 +40,12 @@ export class FsSegments {
   list(log: LogName): Segment[] {
     return this.retrying(() =>
       [...this.pieces(log)]
-        .map(([number, pieces]) => ({ number, bytes: this.bytesOf(pieces) }))
+        .map(([number, pieces]) => ({
+          number,
+          bytes: this.bytesOf(pieces),
+          // What is behind the last text's beginning was laid to rest, and that was synced first.
+          durable: (pieces.at(-1) as Piece).base,
+        }))
         .sort((a, b) => a.number - b.number),
     )
   }
@@ -59,13 +71,18 @@ export class FsSegments {
       const parts: Buffer[] = []
       let at = fromByte
       const to = fromByte + length
-      for (const [index, piece] of pieces.entries()) {
-        const end = pieces[index + 1]?.base ?? Number.POSITIVE_INFINITY
-        if (end <= at || piece.base >= to) continue
-        const bytes = this.readPiece(piece, at - piece.base, Math.min(to, end) - at)
+      const take = (bytes: Buffer): void => {
         parts.push(bytes)
         at += bytes.length
-        if (at < Math.min(to, end)) break
+      }
+      for (const [index, piece] of pieces.entries()) {
+        const next = pieces[index + 1]?.base
+        if (next !== undefined && next <= at) continue
+        if (piece.base > at) take(Buffer.alloc(Math.min(to, piece.base) - at))
+        if (at >= to) break
+        const end = Math.min(to, next ?? to)
+        take(this.readPiece(piece, at - piece.base, end - at))
+        if (next !== undefined && at < end) take(Buffer.alloc(end - at))
       }
       return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
     })
@@ -73,7 +90,9 @@ export class FsSegments {
 
   /** The text that is appended to, and the offset it begins at. */
   openTail(log: LogName, segment: number): { file: DiskFile; base: number; path: string } {
-    const last = this.pieces(log).get(segment)?.at(-1)
+    const pieces = this.pieces(log).get(segment) ?? []
+    this.undoRest(log, pieces)
+    const last = pieces.at(-1)
     if (last?.form === 'jsonl') {
       return { file: this.disk.openFile(last.path, 'append'), base: last.base, path: last.path }
     }
@@ -85,11 +104,28 @@ export class FsSegments {
     return { file, base, path }
   }
 
-  /** What is wrong with parts at rest that reading gets around: a footer is made again from its blocks. */
+  /** Two texts at the end: the second is of a rest that did not come to its end. */
+  private undoRest(log: LogName, pieces: Piece[]): void {
+    const [before, last] = pieces.slice(-2)
+    if (before?.form !== 'jsonl' || last === undefined || this.disk.sizeOf(last.path) !== 0) return
+    this.disk.remove(last.path)
+    // Should the name come back, it would hide what is now appended to the first.
+    this.disk.syncDir(this.layout.logDir(log))
+    pieces.pop()
+  }
+
+  /** What is wrong with parts at rest, where reading gets around it: a footer is made again from its blocks. */
   faults(log: LogName): string[] {
     const faults: string[] = []
-    for (const pieces of this.pieces(log).values()) {
-      for (const { form, path } of pieces) {
+    for (const [segment, pieces] of this.pieces(log)) {
+      if (pieces[0]?.base !== 0)
+        faults.push(`segment ${segment} has no file for its first ${pieces[0]?.base} bytes`)
+      for (const [index, piece] of pieces.entries()) {
+        const { form, path, base } = piece
+        const next = pieces[index + 1]?.base
+        const bytes = next === undefined ? undefined : this.bytesIn(piece)
+        if (next !== undefined && base + (bytes as number) !== next)
+          faults.push(`${basename(path)}: it holds ${bytes} bytes, and ${next - base} belong there`)
         if (form !== 'z') continue
         const file = (atByte: number, count: number): Buffer =>
           readText(this.disk, path, atByte, count)
@@ -124,16 +160,26 @@ export class FsSegments {
     const bytes = last === undefined ? 0 : (this.disk.sizeOf(last.path) ?? 0)
     if (last === undefined || last.form !== 'jsonl' || bytes === 0) return
     const before = pieces.at(-2)
+    if (before?.form === 'jsonl') return
     const place = before === undefined ? start : this.coldReader(before).end
     const draft = join(this.layout.tmp(), `cold.${process.pid}.${performance.now()}`)
     await this.writeDraft(draft, this.text(last.path, bytes), place)
     const path = this.layout.piece(log, { segment, base: last.base, form: 'z' })
-    this.disk.rename(draft, path)
+    this.publish(draft, path)
     const next = this.layout.piece(log, { segment, base: last.base + bytes, form: 'jsonl' })
     this.disk.openFile(next, 'create').close()
     this.disk.syncDir(this.layout.logDir(log))
     this.disk.remove(last.path)
     this.disk.syncDir(this.layout.logDir(log))
+  }
+
+  private publish(draft: string, path: string): void {
+    try {
+      this.disk.rename(draft, path)
+    } catch (error) {
+      this.disk.remove(draft)
+      throw error
+    }
   }
 
   private async writeDraft(
@@ -186,10 +232,11 @@ export class FsSegments {
 
   private bytesOf(pieces: readonly Piece[]): number {
     const last = pieces.at(-1) as Piece
-    return (
-      last.base +
-      (last.form === 'z' ? this.coldReader(last).original : sizeOf(this.disk, last.path))
-    )
+    return last.base + this.bytesIn(last)
+  }
+
+  private bytesIn(piece: Piece): number {
+    return piece.form === 'z' ? this.coldReader(piece).original : sizeOf(this.disk, piece.path)
   }
 
   private readPiece(piece: Piece, from: number, length: number): Buffer {
@@ -198,17 +245,19 @@ export class FsSegments {
   }
 
   private coldReader({ path }: Piece): ColdReader {
-    let reader = this.cold.get(path)
-    if (reader === undefined) {
-      const file = (atByte: number, count: number): Buffer =>
-        readText(this.disk, path, atByte, count)
-      reader = ColdReader.open(file, sizeOf(this.disk, path), (reason) =>
-        this.onNotice(`${path}: ${reason}; it reads as a gap`),
-      )
-      this.cold.set(path, reader)
-      const oldest = this.cold.keys().next().value
-      if (this.cold.size > COLD_READERS_MAX && oldest !== undefined) this.cold.delete(oldest)
-    }
+    const bytes = sizeOf(this.disk, path)
+    const file = (atByte: number, count: number): Buffer => readText(this.disk, path, atByte, count)
+    const mark = file(Math.max(0, bytes - FOOTER_BYTES), FOOTER_BYTES)
+    const known = this.cold.get(path)
+    // The run may have been deleted and made anew meanwhile, by whomever.
+    if (known?.mark.equals(mark)) return known.reader
+    const reader = ColdReader.open(file, bytes, (reason) =>
+      this.onNotice(`${path}: ${reason}; it reads as a gap`),
+    )
+    this.cold.delete(path)
+    this.cold.set(path, { reader, mark })
+    const oldest = this.cold.keys().next().value
+    if (this.cold.size > COLD_READERS_MAX && oldest !== undefined) this.cold.delete(oldest)
     return reader
   }
 

@@ -33,6 +33,7 @@ import { FsRuns } from './fs-runs.js'
 import { FsSegments } from './fs-segments.js'
 import { nodeDisk } from './node-disk.js'
 import { type ProcessTable, systemProcesses } from './process-identity.js'
+import { nameOfRunId } from './run-path.js'
 
 export interface DirectoryOptions {
   /** Write although the directory is on a network file system. */
@@ -63,7 +64,7 @@ class FsBackend implements Backend {
   private readonly runs: FsRuns
   private readonly objects: FsObjects
   private readonly exclusion: FsExclusion
-  private mediumChecked = false
+  private prepared = false
   private rootSynced = false
 
   constructor(
@@ -91,15 +92,7 @@ class FsBackend implements Backend {
   async createManifest(bytes: Uint8Array): Promise<boolean> {
     return this.writing(() => {
       const { layout, disk } = this
-      for (const dir of [
-        layout.runs(),
-        layout.packs(),
-        layout.locks(),
-        layout.tmp(),
-        layout.cache(),
-      ])
-        disk.makeDir(dir)
-      this.checkMedium()
+      this.prepare()
       if (disk.exists(layout.manifest())) return false
       this.syncAbove()
       if (!disk.exists(layout.segment('store', 0))) createIfMissing(() => this.logs.create('store'))
@@ -130,16 +123,20 @@ class FsBackend implements Backend {
     return this.reading(() => this.runs.list())
   }
 
+  async placeOf(id: string): Promise<string> {
+    return nameOfRunId(id)
+  }
+
   async createRun(id: string): Promise<boolean> {
     return this.writing(() => {
-      this.checkMedium()
+      this.prepare()
       return this.runs.create(id)
     })
   }
 
   async draftRun(id: string): Promise<RunDraft | undefined> {
     return this.writing(() => {
-      this.checkMedium()
+      this.prepare()
       if (!this.runs.draft(id)) return undefined
       const leaving = <R>(use: () => R): R => {
         this.objects.forget(id)
@@ -181,7 +178,7 @@ class FsBackend implements Backend {
 
   async openWriter(log: LogName, options: WriterOptions): Promise<LogWriter> {
     return this.writing(() => {
-      this.checkMedium()
+      this.prepare()
       // Whoever made the store may have been killed before its names were durable.
       if (!this.rootSynced) this.disk.syncDir(this.layout.root)
       this.rootSynced = true
@@ -278,17 +275,21 @@ class FsBackend implements Backend {
     this.objects.close()
   }
 
-  private checkMedium(): void {
-    if (this.mediumChecked || this.options.disk !== undefined) return
-    const kind = networkFileSystem(this.layout.root)
-    if (kind !== undefined && this.options.allowNetwork !== true) {
+  /** Before the first write: is this a place to write to, and are all directories there? A copy may lack empty ones. */
+  private prepare(): void {
+    if (this.prepared) return
+    const { layout, disk, options } = this
+    const kind = options.disk === undefined ? networkFileSystem(layout.root) : undefined
+    if (kind !== undefined && options.allowNetwork !== true) {
       throw new DaglogError(
         'MEDIUM_UNSUITABLE',
         `${this.place} is on ${kind}: locks and syncs over a network do not hold what a log needs. Try: a local directory, or allowNetwork if you know that only one machine writes`,
         { place: this.place, kind },
       )
     }
-    this.mediumChecked = true
+    for (const dir of [layout.runs(), layout.packs(), layout.locks(), layout.tmp(), layout.cache()])
+      disk.makeDir(dir)
+    this.prepared = true
   }
 
   private reading<R>(use: () => R): R {

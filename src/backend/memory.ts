@@ -75,6 +75,10 @@ class MemoryBackend implements Backend {
     return Array.from(this.runs.keys(), (id) => ({ id, place: id }))
   }
 
+  async placeOf(id: string): Promise<string> {
+    return id
+  }
+
   async createRun(id: string): Promise<boolean> {
     checkRunId(id)
     if (this.runs.has(id)) return false
@@ -106,7 +110,11 @@ class MemoryBackend implements Backend {
 
   async segments(name: LogName): Promise<readonly Segment[]> {
     if (name !== 'store' && !this.runs.has(name.run)) return []
-    return this.log(name).segments.map((bytes, number) => ({ number, bytes: bytes.length }))
+    return this.log(name).segments.map((bytes, number) => ({
+      number,
+      bytes: bytes.length,
+      durable: 0,
+    }))
   }
 
   async logBytes(name: LogName): Promise<number> {
@@ -252,16 +260,16 @@ class MemoryWriter implements LogWriter {
   }
 
   async commit(bytes: Uint8Array): Promise<void> {
-    if (this.log.writer !== this) {
-      throw new DaglogError(
-        'WRITER_FENCED',
-        'another writer has taken over in this process; try: open the run again',
-      )
-    }
+    if (this.log.writer !== this) throw fenced()
     this.log.segments[this.segment]?.append(bytes)
   }
 
+  async settle(): Promise<void> {
+    // Nothing here outlives the process.
+  }
+
   async cut(bytes: number): Promise<void> {
+    if (this.log.writer !== this) throw fenced()
     const segment = this.log.segments[this.segment]
     if (segment !== undefined) segment.length = bytes
   }
@@ -275,4 +283,11 @@ class MemoryWriter implements LogWriter {
   async release(): Promise<void> {
     if (this.log.writer === this) this.log.writer = undefined
   }
+}
+
+function fenced(): DaglogError {
+  return new DaglogError(
+    'WRITER_FENCED',
+    'another writer has taken over in this process; try: open the run again',
+  )
 }

@@ -46,6 +46,11 @@ function escapeChar(char: string): string {
   return Array.from(Buffer.from(char), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
+/** Whether a directory of this name can be a run's; others are somebody else's, and are left alone. */
+export function isRunName(name: string): boolean {
+  return HASHED_NAME.test(name) || runIdOfName(name) !== undefined
+}
+
 /** The id of a file name; undefined where the name holds only its hash, or is none of ours. */
 export function runIdOfName(name: string): string | undefined {
   if (name.includes(HASHED_MARK)) return undefined

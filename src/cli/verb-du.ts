@@ -48,5 +48,6 @@ function printTotals(out: Output, totals: DuTotals): void {
   out.line(`as recorded  ${bytesText(logical)}`)
   out.line(`each once    ${bytesText(unique)}`)
   const parts = `packs ${bytesText(packs)}, unsealed ${bytesText(open)}, logs ${bytesText(logs)}`
-  out.line(`on disk      ${bytesText(stored)} (${parts}), ${ratio.toFixed(1)} times smaller`)
+  out.line(`on disk      ${bytesText(stored)} (${parts})`)
+  out.line(`ratio        ${ratio.toFixed(1)} bytes recorded for each on disk`)
 }

@@ -118,6 +118,12 @@ function encodeAt(
   return { text: 'null', tags: [], large: [outer, ...inner] }
 }
 
+/** Encode data that must stay in the frame, however long it is. @throws VALUE_UNSUPPORTED */
+export function encodeInline(data: unknown): EncodedData {
+  const { text, tags } = encodeValue(data)
+  return { inline: text, large: [], tags }
+}
+
 /** Bytes that will go out of line, as far as they are known to be new. */
 export function outOfLineBytes(data: EncodedData): number {
   let bytes = 0

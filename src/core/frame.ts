@@ -4,6 +4,7 @@
  * @see docs/format.md#frame
  */
 import { hash } from 'node:crypto'
+import { DaglogError } from './errors.js'
 import { GENESIS, HASH_HEX_LENGTH, type Hash, isHash, sha256 } from './hash.js'
 
 /** What a frame's head says besides its hashes. */
@@ -231,9 +232,14 @@ export function genesisExtra(options: {
   return `,"format":1,"nonce":"${options.nonce}"${parent}`
 }
 
-/** The members of `extra`, parsed. Only called on bytes whose hash was checked. */
+/** The members of `extra`, parsed. @throws FRAME_INVALID */
 export function extraFields(extra: string): Readonly<Record<string, unknown>> {
-  return extra === '' ? {} : JSON.parse(`{${extra.slice(1)}}`)
+  if (extra === '') return {}
+  try {
+    return JSON.parse(`{${extra.slice(1)}}`)
+  } catch (cause) {
+    throw new DaglogError('FRAME_INVALID', 'the head of a frame is no JSON', {}, { cause })
+  }
 }
 
 export interface Scan {

@@ -8,7 +8,7 @@ import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 
 /** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
-export const RUN_INDEX_VERSION = 3
+export const RUN_INDEX_VERSION = 4
 
 export interface IndexedFrame {
   readonly seq: number
@@ -67,6 +67,8 @@ export class RunIndex {
   private openTurn: number | undefined
   private lastStep = 0
   private readonly openSteps = new Set<string>()
+  /** Steps that ended in events whose bodies are gone. */
+  private unknownEnds = 0
   private readonly openCalls = new Map<string, 'asked' | 'begun'>()
   private readonly lastOf = new Map<string, PlaceRow>()
   private readonly stepKeys = new Set<string>()
@@ -82,11 +84,23 @@ export class RunIndex {
     // A run that goes on after its end is open again.
     if (this.status !== 'open' && !AFTER_END.test(type)) this.status = 'open'
     if (type === STATE_TYPE) this.takeState(frame)
+    if (frame.redacted) this.takeRedacted(type)
     const rule = RULES[type]
     if (rule === undefined || frame.redacted) return
     const { data } = parseBody(frame.body)
     // Anybody may append a known type with data of another shape: it stands, and says nothing here.
     if (typeof data === 'object' && data !== null) rule(this, data as Record<string, unknown>)
+  }
+
+  /** An end whose body is gone still ends something: the turn, or one of the steps, nobody knows which. */
+  private takeRedacted(type: string): void {
+    if (type === 'turn/end') this.endTurn()
+    if (type === 'step/end') this.unknownEnds += 1
+  }
+
+  private endTurn(): void {
+    this.openTurn = undefined
+    this.openCalls.clear()
   }
 
   private takeState({ seq, body, redacted }: IndexedFrame): void {
@@ -141,7 +155,9 @@ export class RunIndex {
   }
 
   open(): OpenWork {
-    return { turn: this.openTurn, steps: [...this.openSteps], calls: new Map(this.openCalls) }
+    // Rather no step than a wrong one: an end of its own would contradict the one that was redacted.
+    const steps = this.unknownEnds === 0 ? [...this.openSteps] : []
+    return { turn: this.openTurn, steps, calls: new Map(this.openCalls) }
   }
 
   /** Where the last event of a type lies. */
@@ -176,10 +192,7 @@ export class RunIndex {
       index.lastTurn = Number(data.turn)
       index.openTurn = index.lastTurn
     },
-    'turn/end': (index) => {
-      index.openTurn = undefined
-      index.openCalls.clear()
-    },
+    'turn/end': (index) => index.endTurn(),
     'step/start': (index, data) => {
       const id = String(data.id)
       index.steps += 1
@@ -199,8 +212,8 @@ export class RunIndex {
     },
     'assistant/message': (index, data) => {
       const usage = data.usage as Usage | undefined
-      index.tokensIn += usage?.inputTokens ?? 0
-      index.tokensOut += usage?.outputTokens ?? 0
+      index.tokensIn += count(usage?.inputTokens)
+      index.tokensOut += count(usage?.outputTokens)
       if (!Array.isArray(data.content)) return
       for (const part of data.content as ({ type?: unknown; id?: unknown } | null)[]) {
         if (part?.type === 'tool_use') index.openCalls.set(String(part.id), 'asked')
@@ -218,6 +231,7 @@ export class RunIndex {
       openTurn: this.openTurn ?? null,
       lastStep: this.lastStep,
       openSteps: [...this.openSteps],
+      unknownEnds: this.unknownEnds,
       openCalls: [...this.openCalls],
       lastOf: [...this.lastOf],
       stepKeys: [...this.stepKeys],
@@ -246,6 +260,7 @@ export class RunIndex {
     index.openTurn = from.openTurn ?? undefined
     index.lastStep = from.lastStep
     for (const id of from.openSteps) index.openSteps.add(id)
+    index.unknownEnds = from.unknownEnds
     for (const [id, state] of from.openCalls) index.openCalls.set(id, state)
     for (const [type, place] of from.lastOf) index.lastOf.set(type, place)
     for (const key of from.stepKeys) index.stepKeys.add(key)
@@ -267,10 +282,16 @@ interface Snapshot {
   readonly openTurn: number | null
   readonly lastStep: number
   readonly openSteps: readonly string[]
+  readonly unknownEnds: number
   readonly openCalls: readonly (readonly [string, 'asked' | 'begun'])[]
   readonly lastOf: readonly (readonly [string, PlaceRow])[]
   readonly stepKeys: readonly string[]
   readonly states: readonly StateRow[]
+}
+
+/** Usage is what users and models say; only a number counts. */
+function count(tokens: unknown): number {
+  return typeof tokens === 'number' && Number.isFinite(tokens) ? tokens : 0
 }
 
 /** 64 bits tell a run's step keys apart; the whole key is in the event. */

@@ -10,6 +10,7 @@ import type { RunSummary } from '../fold/run-index.js'
 import { encodeObjectRecord } from '../value/object-record.js'
 import type { StoreContext } from './context.js'
 import { LogReader } from './log-reader.js'
+import { shapeOf } from './log-shape.js'
 import { walkSpan } from './log-walk.js'
 import { RunView } from './run-view.js'
 import { valueObjects } from './values.js'
@@ -119,7 +120,7 @@ async function* objectSections(
 async function refsOfRun(context: StoreContext, id: string): Promise<Ref[]> {
   const reader = new LogReader(context.backend, { run: id })
   const refs: Ref[] = []
-  for (const span of (await reader.shape()).spans) {
+  for (const span of (await shapeOf(reader)).spans) {
     await walkSpan(
       reader,
       span,

@@ -7,7 +7,8 @@ import type { RunEvent } from '../core/event.js'
 import type { EventType } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
-import type { LogReader, Place, Span } from './log-reader.js'
+import type { LogReader, Place } from './log-reader.js'
+import type { Span } from './log-shape.js'
 import { FAULTS } from './log-tail.js'
 import { nextWellFormed } from './log-walk.js'
 import type { Notices } from './notices.js'
@@ -56,6 +57,8 @@ export async function* readEvents(
   const types = options.types === undefined ? undefined : new Set<string>(options.types)
   const wanted = (raw: RawEvent): boolean =>
     raw.seq >= from && (types === undefined || raw.type === GAP || types.has(raw.type))
+  const first = source.spans[0]
+  if (first !== undefined && from < first.firstSeq) yield gapEvent(beginningGone(first, from))
   const start = await source.reader.seek(source.spans, from)
   if (start === undefined) return
   for (const span of source.spans.slice(source.spans.indexOf(start.span))) {
@@ -68,6 +71,12 @@ export async function* readEvents(
 }
 
 const GAP = 'log/gap'
+
+/** The log begins in the middle: its first segments are not there. */
+function beginningGone(first: Span, from: number): RawEvent {
+  const reason = `events up to seq ${first.firstSeq - 1} are in a segment that is gone`
+  return gap(first.segment, 0, 0, from, reason)
+}
 
 /** Frames of a span; a bad one is a gap up to the next that is whole. */
 async function* readSpan(source: EventSource, span: Span, start: number): AsyncGenerator<RawEvent> {

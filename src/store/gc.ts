@@ -104,7 +104,7 @@ async function checkNoneGone({ backend, heads }: StoreContext): Promise<void> {
     if (await backend.hasRun(id)) continue
     throw new DaglogError(
       'CHAIN_BROKEN',
-      `run ${id} is not here, and the store's log knows of no deletion (its head was seq ${seq}). Nothing was dropped; try: restore it, or record that it is gone with \`daglog rm ${id}\``,
+      `run ${id} is not here, and the store's log knows of no deletion (its head was seq ${seq}). Nothing was dropped; try: restore it, or record that it is gone with \`daglog rm ${id} --yes\``,
       { run: id, seq },
     )
   }

@@ -5,13 +5,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Backend } from '../backend/backend.js'
-import { encodeData, parseBody } from '../core/body.js'
+import { encodeData, encodeInline, parseBody } from '../core/body.js'
 import { genesisExtra } from '../core/frame.js'
 import { HEADS_SNAPSHOT_FRAMES } from '../core/limits.js'
 import { type RunDeleted, type RunHead, RunList } from '../fold/run-list.js'
 import type { Draft } from './appender.js'
 import { LogReader } from './log-reader.js'
-import { readTail, type StandingFrame, standsAt } from './log-tail.js'
+import { shapeOf } from './log-shape.js'
+import { readTail, type StandingFrame, standsAt, type Tail } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import type { Notices } from './notices.js'
 import { type OpenedLog, openLog } from './open-log.js'
@@ -50,7 +51,7 @@ export class HeadLog {
   async refresh(): Promise<RunList> {
     const { backend, snapshots, notices } = this.options
     const reader = new LogReader(backend, 'store')
-    const shape = await reader.shape()
+    const shape = await shapeOf(reader)
     // The log we folded may have been put aside for another (a restored backup).
     if (this.head !== undefined && !(await standsAt(reader, shape, this.head))) this.reset()
     if (this.head === undefined) {
@@ -73,6 +74,23 @@ export class HeadLog {
       )
     }
     return this.list
+  }
+
+  /** The list of runs read from the log alone, without what is known or cached of it; for audits. */
+  async read(): Promise<{ list: RunList; tail: Tail; events: number }> {
+    const reader = new LogReader(this.options.backend, 'store')
+    const list = new RunList()
+    let events = 0
+    const tail = await readTail(reader, {
+      shape: await shapeOf(reader),
+      coveredSeq: -1,
+      hasObject: async () => true,
+      onFrame: ({ type, body, redacted }) => {
+        events += 1
+        if (!redacted) list.apply(type, parseBody(body).data)
+      },
+    })
+    return { list, tail, events }
   }
 
   private reset(): void {
@@ -130,7 +148,8 @@ export class HeadLog {
     const log = await this.open()
     try {
       const drafts = facts.map(({ type, data }): Draft => {
-        return { type, time: this.options.now(), data: encodeData(data) }
+        // The store's log has no objects: whatever it says is in its frames.
+        return { type, time: this.options.now(), data: encodeInline(data) }
       })
       await log.appender.append(drafts, { sync: true })
       // Only here is all before the head known to be durable, and a snapshot hides what is before it.

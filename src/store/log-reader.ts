@@ -1,13 +1,9 @@
 /**
- * A log read as lines: which bytes of its segments count, and where in them a seq lies.
+ * A log read as lines, and where in them a seq lies.
  * Knows segments and lines; what to do about a bad line is for recovery, verify and the event reader.
  * @see docs/format.md#segments
  */
 import type { Backend, LogName, Segment } from '../backend/backend.js'
-import { parseBody } from '../core/body.js'
-import type { EventMap } from '../core/event-map.js'
-import { FrameReader } from '../core/frame.js'
-import { GENESIS, type Hash } from '../core/hash.js'
 import { FRAME_BYTES_MAX, READ_BYTES } from '../core/limits.js'
 
 const LF = 0x0a
@@ -19,29 +15,11 @@ export interface Place {
   readonly to: number
 }
 
-/** The bytes of one segment that belong to the log, and what they must chain onto. */
-export interface Span {
+/** Where a part of a log begins and ends. */
+interface SeekSpan {
   readonly segment: number
-  /** Length that counts, in bytes: all of it in the last segment, what its successor named in others. */
   readonly to: number
-  /** Seq of its first frame. */
   readonly firstSeq: number
-  /** Hash before its first frame. */
-  readonly prev: Hash
-}
-
-/** Bytes of a segment that its successor does not count: what a fenced writer still wrote. */
-export interface Stray {
-  readonly segment: number
-  readonly offset: number
-  readonly bytes: number
-}
-
-export interface LogShape {
-  readonly spans: readonly Span[]
-  readonly stray: readonly Stray[]
-  /** A successor names more bytes than its predecessor has. */
-  readonly short?: { readonly segment: number; readonly expected: number; readonly found: number }
 }
 
 /** Whole lines, or at the very end of a segment an unfinished one. */
@@ -59,60 +37,6 @@ export class LogReader {
 
   async segments(): Promise<readonly Segment[]> {
     return this.backend.segments(this.log)
-  }
-
-  /** Which bytes count. Reads the first frame of each segment but segment 0. */
-  async shape(): Promise<LogShape> {
-    const segments = await this.segments()
-    const spans: Span[] = []
-    const stray: Stray[] = []
-    let short: LogShape['short']
-    let limit: { segment: number; length: number } | undefined
-    for (const segment of segments.toReversed()) {
-      if (limit !== undefined && segment.number !== limit.segment) {
-        if (segment.bytes > 0)
-          stray.push({ segment: segment.number, offset: 0, bytes: segment.bytes })
-        continue
-      }
-      const opened = await this.opening(segment)
-      if (opened === undefined) {
-        // Empty, or its first frame never became whole: a takeover that died.
-        if (segment.bytes > 0)
-          stray.push({ segment: segment.number, offset: 0, bytes: segment.bytes })
-        continue
-      }
-      const to = limit?.length ?? segment.bytes
-      if (to > segment.bytes)
-        short = { segment: segment.number, expected: to, found: segment.bytes }
-      if (to < segment.bytes)
-        stray.push({ segment: segment.number, offset: to, bytes: segment.bytes - to })
-      const previous = opened === 'first' ? undefined : opened.previous
-      spans.push({
-        segment: segment.number,
-        to: Math.min(to, segment.bytes),
-        firstSeq: previous === undefined ? 0 : previous.head.seq + 1,
-        prev: previous?.head.hash ?? GENESIS,
-      })
-      if (previous === undefined) break
-      limit = { segment: previous.segment, length: previous.length }
-    }
-    return {
-      spans: spans.reverse(),
-      stray: stray.reverse(),
-      ...(short === undefined ? {} : { short }),
-    }
-  }
-
-  /** What a segment's first frame says: it begins the log, or names what it follows; undefined where it has no whole one. */
-  private async opening(segment: Segment): Promise<EventMap['writer/open'] | 'first' | undefined> {
-    if (segment.number === 0) return 'first'
-    const line = await this.lineAt(segment.number, 0, segment.bytes)
-    const frame = new FrameReader()
-    if (line === undefined || !frame.read(line, 0, line.length, undefined)) return undefined
-    // A writer that died before its first frame was whole leaves the log to begin in a later segment.
-    if (frame.seq === 0) return 'first'
-    if (frame.type !== 'writer/open' || frame.redacted) return undefined
-    return parseBody(line.subarray(frame.bodyFrom, frame.bodyTo)).data as EventMap['writer/open']
   }
 
   /** The line that starts at an offset, without its newline; undefined where none ends before `to`. */
@@ -151,11 +75,11 @@ export class LogReader {
    * The start of the line of `seq`, or of the last line before it that can be found without reading
    * all: frames carry their seq, so a span is searched by halves.
    */
-  async seek(
-    spans: readonly Span[],
+  async seek<S extends SeekSpan>(
+    spans: readonly S[],
     seq: number,
-  ): Promise<{ span: Span; from: number } | undefined> {
-    const span = spans.findLast((candidate) => candidate.firstSeq <= seq)
+  ): Promise<{ span: S; from: number } | undefined> {
+    const span = spans.findLast((candidate) => candidate.firstSeq <= seq) ?? spans[0]
     if (span === undefined) return undefined
     let low = 0
     let high = span.to
@@ -171,7 +95,7 @@ export class LogReader {
 
   /** The first line that starts at or after an offset and has a readable seq. */
   private async lineAfter(
-    span: Span,
+    span: SeekSpan,
     offset: number,
   ): Promise<{ from: number; seq: number } | undefined> {
     let at = offset - 1

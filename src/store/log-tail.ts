@@ -7,8 +7,16 @@
  */
 import { type Ref, refsOf } from '../core/body.js'
 import { FrameReader } from '../core/frame.js'
-import type { LogReader, LogShape, Place, Span } from './log-reader.js'
-import { type BadLine, type Head, nextWellFormed, type WalkStart, walkSpan } from './log-walk.js'
+import type { LogReader, Place } from './log-reader.js'
+import type { LogShape, Span } from './log-shape.js'
+import {
+  type BadLine,
+  type Head,
+  nextWellFormed,
+  type WalkEnd,
+  type WalkStart,
+  walkSpan,
+} from './log-walk.js'
 
 /** A frame that outlives the walk: what folds are given. */
 export interface StandingFrame extends Head {
@@ -77,31 +85,68 @@ export async function standsAt(reader: LogReader, shape: LogShape, known: Head):
 
 /** Walk from the anchor, or from the start, to the end. */
 export async function readTail(reader: LogReader, options: TailOptions): Promise<Tail> {
+  const { shape } = options
+  const tail = await walkTail(reader, options)
+  const first = shape.spans[0]
+  if (shape.lost === undefined || first === undefined) return tail
+  const place = { segment: first.segment, from: 0, to: 0 }
+  return { head: tail.head, damage: { place, seq: 0, reason: shape.lost } }
+}
+
+async function walkTail(reader: LogReader, options: TailOptions): Promise<Tail> {
   const { shape, anchor } = options
   const walk = new TailWalk(options)
-  for (const span of shape.spans) {
+  for (const [index, span] of shape.spans.entries()) {
     if (anchor !== undefined && span.segment < anchor.place.segment) continue
     const start: WalkStart =
       anchor?.place.segment === span.segment
         ? { from: anchor.place.to, seq: anchor.seq + 1, prev: anchor.hash }
         : { from: 0, seq: span.firstSeq, prev: span.prev }
+    if (span.broken === true && start.from === 0) return walk.damaged(brokenOpening(span))
     const end = await walkSpan(reader, span, start, walk.visit)
-    const last = span === shape.spans.at(-1)
+    const next = shape.spans[index + 1]
     if (end.bad !== undefined) {
-      const reason = last
-        ? await damageReason(reader, span, end.bad, options.coveredSeq)
-        : 'a later segment stands on it'
-      if (reason !== undefined) return { head: walk.head, damage: damageAt(end.bad, reason) }
+      const reason =
+        next === undefined
+          ? await damageReason(reader, span, end.bad, options.coveredSeq)
+          : 'a later segment stands on it'
+      if (reason !== undefined) return walk.damaged(damageAt(end.bad, reason))
       return walk.finish({ span, bad: end.bad })
     }
-    if (shape.short !== undefined && shape.short.segment === span.segment) {
-      const place = { segment: span.segment, from: span.to, to: span.to }
-      const reason = `the segment is ${shape.short.found} bytes long, its successor counts ${shape.short.expected}`
-      return { head: walk.head, damage: { place, seq: end.seq, reason } }
-    }
-    if (last) return walk.finish({ span, bad: undefined })
+    if (next === undefined) return walk.finish({ span, bad: undefined })
+    const gap = unjoined(span, end, next)
+    if (gap !== undefined) return walk.damaged(gap)
   }
   return walk.finish(undefined)
+}
+
+/** The first frame of a segment should say what it follows, and cannot be believed. */
+export function brokenOpening(span: Span): Damage {
+  const place = { segment: span.segment, from: 0, to: 0 }
+  return {
+    place,
+    seq: span.firstSeq,
+    reason: 'the first frame of the segment is not as it was written',
+  }
+}
+
+/** What is wrong where one segment ends and the next begins, if anything. */
+export function unjoined(span: Span, end: WalkEnd, next: Span): Damage | undefined {
+  const place = { segment: span.segment, from: end.to, to: end.to }
+  if (span.counted !== undefined && span.counted > span.to) {
+    const reason = `the segment is ${span.to} bytes long, its successor counts ${span.counted}: it was cut`
+    return { place, seq: end.seq, reason }
+  }
+  if (next.broken === true || (end.seq === next.firstSeq && end.prev === next.prev))
+    return undefined
+  const reason = `segment ${next.segment} does not follow from what is here`
+  return {
+    place,
+    seq: Math.min(end.seq, next.firstSeq),
+    reason,
+    ...(next.prev === undefined ? {} : { expected: next.prev }),
+    ...(end.prev === undefined ? {} : { found: end.prev }),
+  }
 }
 
 function damageAt(bad: BadLine, reason: string): Damage {
@@ -130,6 +175,7 @@ async function damageReason(
   coveredSeq: number,
 ): Promise<string | undefined> {
   if (bad.seq <= coveredSeq) return "a head in the store's log covers it"
+  if (bad.from < span.durableTo) return 'it was laid to rest, and so it was durable'
   if (await differsOnlyInLastByte(reader, span, bad)) return 'only its last byte differs'
   let from = bad.from + 1
   for (;;) {
@@ -189,6 +235,12 @@ class TailWalk {
       this.options.onFrame(frame)
       this.head = frame
     }
+  }
+
+  /** Damage ends the walk; the whole appends before it stand all the same. */
+  damaged(damage: Damage): Tail {
+    this.settle(Number.POSITIVE_INFINITY)
+    return { head: this.head, damage }
   }
 
   /** The end is reached: what of the undecided frames stands? */

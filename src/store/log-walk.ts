@@ -4,7 +4,15 @@
  */
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
-import type { LogReader, Place, Span } from './log-reader.js'
+import type { LogReader, Place } from './log-reader.js'
+
+/** A part of a log to walk: what `log-shape.ts` finds. */
+export interface WalkSpan {
+  readonly segment: number
+  readonly to: number
+  readonly firstSeq: number
+  readonly prev: Hash | undefined
+}
 
 /** A frame that stands, and where it lies. */
 export interface Head {
@@ -45,7 +53,7 @@ export type Visit = (frame: FrameReader, bytes: Buffer, place: Place) => void | 
 /** Walk one span up to its end or the first bad line. */
 export async function walkSpan(
   reader: LogReader,
-  span: Span,
+  span: WalkSpan,
   start: WalkStart,
   visit: Visit,
 ): Promise<WalkEnd> {
@@ -81,7 +89,7 @@ export async function walkSpan(
 /** Walk all spans in order from the first frame on. */
 export async function walkLog(
   reader: LogReader,
-  spans: readonly Span[],
+  spans: readonly WalkSpan[],
   visit: Visit,
 ): Promise<WalkEnd & { segment: number }> {
   let end: WalkEnd & { segment: number } = { seq: 0, prev: undefined, to: 0, segment: 0 }
@@ -97,13 +105,16 @@ export async function walkLog(
 
 const FRAME_START = Buffer.from('{"seq":')
 
+/** Frames looked for inside one bad line; more is no fused record but somebody's idea of a joke. */
+const STARTS_MAX = 64
+
 /**
  * The next well-formed frame at or after `from`: whole, its commitment right, its predecessor unknown.
  * Looks inside a line as well, since a torn record and the next one can be fused into one.
  */
 export async function nextWellFormed(
   reader: LogReader,
-  span: Span,
+  span: Pick<WalkSpan, 'segment' | 'to'>,
   from: number,
 ): Promise<{ readonly place: Place; readonly seq: number; readonly lag: number } | undefined> {
   const frame = new FrameReader()
@@ -112,17 +123,10 @@ export async function nextWellFormed(
     for (;;) {
       const end = block.bytes.indexOf(LF, at)
       if (end < 0) break
-      for (
-        let start = at;
-        start >= 0 && start < end;
-        start = block.bytes.indexOf(FRAME_START, start + 1)
-      ) {
-        if (!frame.read(block.bytes, start, end, undefined)) continue
-        const place = {
-          segment: span.segment,
-          from: block.atByte + start,
-          to: block.atByte + end + 1,
-        }
+      const start = frameStart(frame, block.bytes, at, end)
+      if (start !== undefined) {
+        const from = block.atByte + start
+        const place = { segment: span.segment, from, to: block.atByte + end + 1 }
         return { place, seq: frame.seq, lag: frame.lag }
       }
       at = end + 1
@@ -131,10 +135,25 @@ export async function nextWellFormed(
   return undefined
 }
 
+/** Where in a line a whole frame begins that goes to its end; undefined where none does. */
+function frameStart(
+  frame: FrameReader,
+  bytes: Buffer,
+  lineFrom: number,
+  lineTo: number,
+): number | undefined {
+  let start = lineFrom
+  for (let tries = 0; tries < STARTS_MAX && start >= 0 && start < lineTo; tries += 1) {
+    if (frame.read(bytes, start, lineTo, undefined)) return start
+    start = bytes.indexOf(FRAME_START, start + 1)
+  }
+  return undefined
+}
+
 /** The frame at a seq as it stands, its predecessor unchecked; undefined where there is none. */
 export async function frameAt(
   reader: LogReader,
-  spans: readonly Span[],
+  spans: readonly WalkSpan[],
   seq: number,
 ): Promise<Head | undefined> {
   const start = await reader.seek(spans, seq)

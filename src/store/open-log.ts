@@ -10,7 +10,8 @@ import { DaglogError } from '../core/errors.js'
 import type { EventMap } from '../core/event-map.js'
 import { GENESIS, type Hash, sha256 } from '../core/hash.js'
 import { Appender, type Draft } from './appender.js'
-import { LogReader, type LogShape, type Span } from './log-reader.js'
+import { LogReader } from './log-reader.js'
+import { type LogShape, type Span, shapeOf } from './log-shape.js'
 import {
   type Damage,
   readTail,
@@ -79,12 +80,15 @@ export async function openLog(options: OpenLogOptions): Promise<OpenedLog> {
 async function opened(options: OpenLogOptions, writer: LogWriter): Promise<OpenedLog> {
   const { backend, log, fold } = options
   const reader = new LogReader(backend, log)
-  const shape = await reader.shape()
+  const shape = await shapeOf(reader)
+  // The old writer may have been at it until we looked; what we are about to count must be durable.
+  if (writer.opened === 'taken') await writer.settle()
   const tail = await readFolded(options, reader, shape)
   if (tail.damage !== undefined) throw chainBroken(log, tail.damage)
   const last = shape.spans.at(-1)
   const drafts = await repair(options, { writer, reader, tail, last, shape })
-  let head = tail.head
+  const before = tail.head
+  let head = before
   const appender = new Appender({
     backend,
     log,
@@ -104,7 +108,8 @@ async function opened(options: OpenLogOptions, writer: LogWriter): Promise<Opene
     appender,
     writer,
     reader,
-    takenOver: writer.opened === 'taken',
+    // Also where somebody took over before us and failed: its segment is ours, and has nothing yet.
+    takenOver: writer.opened === 'taken' || before?.place.segment !== writer.segment,
     torn: tail.torn,
     head: () => head as Head,
   }
@@ -215,7 +220,9 @@ async function clearOwnSegment(
   { writer, reader, shape, last }: Found,
 ): Promise<void> {
   if (writer.segment === last?.segment) return
-  const stray = shape.stray.find(({ segment }) => segment === writer.segment)
+  const stray = shape.stray.find(
+    ({ segment, offset }) => segment === writer.segment && offset === 0,
+  )
   if (stray === undefined) return
   await keepEvidence(options, reader, stray)
   await writer.cut(0)

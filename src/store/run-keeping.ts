@@ -12,6 +12,7 @@ import {
 import type { RunIndex } from '../fold/run-index.js'
 import type { RunHead } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
+import { shapeOf } from './log-shape.js'
 import type { Head } from './log-walk.js'
 import type { OpenedLog } from './open-log.js'
 import { snapshotKey } from './run-view.js'
@@ -29,6 +30,8 @@ const SNAPSHOT_SHARE = 32
 export class RunKeeping {
   private notedSeq: number
   private notedBytes: number
+  /** The head when the log was opened, or -1 where it has just begun; what is behind it is not in a snapshot yet. */
+  private readonly openedSeq: number
   private snapshotBytes: number
   private noting: Promise<void> = Promise.resolve()
   private sealing: Promise<void> = Promise.resolve()
@@ -44,6 +47,7 @@ export class RunKeeping {
     this.notedSeq = notedSeq
     this.notedBytes = log.head().place.to
     this.snapshotBytes = this.notedBytes
+    this.openedSeq = notedSeq < 0 ? -1 : log.head().seq
   }
 
   /** After an append: note the head where a turn ended or much was written, seal where there is much. */
@@ -88,8 +92,8 @@ export class RunKeeping {
     if (this.log.appender.failed) return
     const head = this.log.head()
     await this.log.appender.sync()
-    if (head.seq > this.notedSeq) {
-      await this.note(head)
+    if (head.seq > this.notedSeq) await this.note(head)
+    if (head.seq > this.openedSeq) {
       await this.context.snapshots.write(snapshotKey(this.run.id), head, this.run.index())
     }
     await this.seal(this.run.index().ended ? 1 : OPEN_OBJECTS_BYTES_MAX)
@@ -109,11 +113,12 @@ export class RunKeeping {
     const { writer, reader } = this.log
     const bytesMin = this.run.index().ended ? COLD_ENDED_BYTES_MIN : COLD_OPEN_BYTES_MIN
     if (writer.textBytes < bytesMin) return
-    const { spans } = await reader.shape()
+    const { spans } = await shapeOf(reader)
     const span = spans.find(({ segment }) => segment === writer.segment)
-    if (span === undefined) return
+    if (span?.prev === undefined) return
+    const { firstSeq, prev } = span
     await this.unless('log could not be packed; it stays as it is', () =>
-      writer.rest({ seq: span.firstSeq, prev: span.prev }),
+      writer.rest({ seq: firstSeq, prev }),
     )
   }
 

@@ -8,7 +8,8 @@ import { DaglogError } from '../core/errors.js'
 import { GENESIS } from '../core/hash.js'
 import type { RunHead } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
-import { LogReader, type LogShape } from './log-reader.js'
+import { LogReader } from './log-reader.js'
+import { type LogShape, shapeOf } from './log-shape.js'
 import { readTail, standsAt } from './log-tail.js'
 import { nextWellFormed, type Visit, walkSpan } from './log-walk.js'
 import { chainBroken } from './open-log.js'
@@ -26,7 +27,7 @@ export async function walkValues(
   visit: (ref: Ref, by: Referrer) => Promise<void>,
 ): Promise<void> {
   const reader = new LogReader(context.backend, { run: id })
-  const shape = await reader.shape()
+  const shape = await shapeOf(reader)
   const lastSeq = await standsTo(context, id, reader, shape)
   await walkChained(reader, shape, (frame, bytes) => {
     const { seq, redacted } = frame

@@ -1,6 +1,8 @@
 /**
  * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
  */
+
+import type { RunPlace } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import { FrameReader } from '../core/frame.js'
@@ -16,7 +18,8 @@ import {
   readEventAt,
   readEvents,
 } from './event-reader.js'
-import { LogReader, type LogShape, type Span } from './log-reader.js'
+import { LogReader } from './log-reader.js'
+import { type LogShape, type Span, shapeOf } from './log-shape.js'
 import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
 import { chainBroken } from './open-log.js'
@@ -151,7 +154,7 @@ export class RunView {
 
   /** The run's identity: the hash of its frame 0. Undefined where that frame cannot be read. */
   async identity(): Promise<Hash | undefined> {
-    const span = (await this.log.shape()).spans[0]
+    const span = (await shapeOf(this.log)).spans[0]
     if (span === undefined) return undefined
     const line = await this.log.lineAt(span.segment, 0, span.to)
     const frame = new FrameReader()
@@ -161,7 +164,7 @@ export class RunView {
   }
 
   protected async source(): Promise<EventSource> {
-    const { spans } = await this.log.shape()
+    const { spans } = await shapeOf(this.log)
     const readable = await this.readable(spans)
     return { run: this.id, reader: this.log, notices: this.context.notices, spans: readable }
   }
@@ -198,7 +201,7 @@ export async function loadState(
   id: string,
   known?: RunStanding,
 ): Promise<RunStanding> {
-  const shape = await log.shape()
+  const shape = await shapeOf(log)
   const covered = (await context.heads.refresh()).head(id)
   const start = (await goOn(log, shape, known)) ?? (await fromSnapshot(context, log, shape, id))
   const tail = await readTail(log, {
@@ -236,6 +239,19 @@ async function fromSnapshot(
   return index === undefined
     ? { index: new RunIndex(), head: undefined }
     : { index, head: snapshot?.head }
+}
+
+/**
+ * The id of a run in its place. A very long one is not in the name of the place; then frame 0 says it, or
+ * the place itself stands for it.
+ */
+export async function runIdAt(context: StoreContext, { id, place }: RunPlace): Promise<string> {
+  if (id !== undefined) return id
+  const first = await new RunView(context, place).event(0).catch(() => undefined)
+  const said = (first?.data as { id?: unknown } | undefined)?.id
+  // Only where that id leads here: a directory may have been copied.
+  const leadsHere = typeof said === 'string' && (await context.backend.placeOf(said)) === place
+  return leadsHere ? said : place
 }
 
 /** Where the snapshot of a run's index is cached. */

@@ -13,10 +13,11 @@ import type { Tree } from '../value/tree.js'
 import type { Appended, Draft } from './appender.js'
 import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
-import type { Span } from './log-reader.js'
+import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
+import { openWork } from './open-work.js'
 import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
 import { RunKeeping } from './run-keeping.js'
 import { RunState } from './run-state.js'
@@ -325,8 +326,8 @@ export class Run extends RunView {
 
   /** A writer that did not let go left turns, steps and tool calls that nobody will finish. */
   private async closeOpenWork(log: OpenedLog): Promise<void> {
-    const events: NewEvent[] =
-      log.takenOver || log.torn !== undefined ? closers(this.index.open()) : []
+    const left = log.takenOver || log.torn !== undefined
+    const events = left ? closers(await openWork(this.index, await this.source())) : []
     const meta = log.head().seq === 0 ? metaOf(this.beginning ?? {}) : undefined
     if (meta !== undefined) events.push({ type: 'run/meta', data: meta })
     const time = this.context.now()

@@ -4,7 +4,9 @@
  * trouble with the cache costs time and nothing else.
  */
 import type { Backend } from '../backend/backend.js'
-import type { LogReader, LogShape } from './log-reader.js'
+import { sha256 } from '../core/hash.js'
+import type { LogReader } from './log-reader.js'
+import type { LogShape } from './log-shape.js'
 import { standsAt } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import type { Notices } from './notices.js'
@@ -25,8 +27,8 @@ export class Snapshots {
     try {
       const bytes = await this.backend.readCache(key)
       if (bytes === undefined) return undefined
-      const file = JSON.parse(Buffer.from(bytes).toString()) as SnapshotFile
-      return (await standsAt(reader, shape, file.head)) ? file : undefined
+      const file = parse(Buffer.from(bytes))
+      return file !== undefined && (await standsAt(reader, shape, file.head)) ? file : undefined
     } catch (error) {
       this.notices.report('cache', `snapshot ${key} could not be read and is not used`, error)
       return undefined
@@ -36,10 +38,8 @@ export class Snapshots {
   async write(key: string, head: Head, state: unknown): Promise<void> {
     try {
       const { seq, hash, place } = head
-      await this.backend.writeCache(
-        key,
-        Buffer.from(JSON.stringify({ head: { seq, hash, place }, state })),
-      )
+      const text = Buffer.from(JSON.stringify({ head: { seq, hash, place }, state }))
+      await this.backend.writeCache(key, Buffer.concat([Buffer.from(`${sha256(text)}\n`), text]))
     } catch (error) {
       this.notices.report(
         'cache',
@@ -48,4 +48,12 @@ export class Snapshots {
       )
     }
   }
+}
+
+/** The snapshot, or undefined where it is not as it was written: a changed number would be believed. */
+function parse(bytes: Buffer): SnapshotFile | undefined {
+  const end = bytes.indexOf('\n')
+  const text = bytes.subarray(end + 1)
+  if (end < 0 || bytes.toString('latin1', 0, end) !== sha256(text)) return undefined
+  return JSON.parse(text.toString()) as SnapshotFile
 }

@@ -21,7 +21,7 @@ import { type OpenRunOptions, Run } from './run.js'
 import type { RunBeginning } from './run-beginning.js'
 import { newRunId } from './run-id.js'
 import { resolveRun } from './run-reference.js'
-import { RunView } from './run-view.js'
+import { RunView, runIdAt } from './run-view.js'
 import { type Salvaged, salvageInto } from './salvage.js'
 import type { StandardSchema } from './schemas.js'
 import { Snapshots } from './snapshots.js'
@@ -227,9 +227,10 @@ export class Store {
     const { backend, heads } = this.context
     const list = await heads.refresh()
     const infos: RunInfo[] = []
-    for (const { id, place } of await backend.listRuns()) {
-      const head = id === undefined ? undefined : list.head(id)
-      infos.push(head === undefined ? await this.unlisted(id ?? place) : await this.listed(head))
+    for (const place of await backend.listRuns()) {
+      const id = await runIdAt(this.context, place)
+      const head = list.head(id)
+      infos.push(head === undefined ? await this.unlisted(id) : await this.listed(head))
     }
     return infos.sort((a, b) => b.started - a.started || (a.id < b.id ? 1 : -1))
   }
@@ -312,11 +313,10 @@ export class Store {
     options: { readonly head?: KnownHead } = {},
   ): Promise<VerifyReport> {
     const asked = typeof references === 'string' ? [references] : references
+    if (asked === undefined) return verifyStore(this.context, undefined, options)
     const ids: string[] = []
-    if (asked === undefined)
-      for (const { id, place } of await this.context.backend.listRuns()) ids.push(id ?? place)
-    else for (const reference of asked) ids.push(await this.resolve(reference))
-    return verifyStore(this.context, ids.sort(), options)
+    for (const reference of asked) ids.push(await this.resolve(reference))
+    return verifyStore(this.context, ids, options)
   }
 
   /** How two runs differ, aligned by what their steps are. See `RunDiff`. */

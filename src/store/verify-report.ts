@@ -2,7 +2,10 @@
  * What an audit of a run says.
  */
 import type { Hash } from '../core/hash.js'
-import type { Stray } from './log-reader.js'
+import type { Place } from './log-reader.js'
+import type { Stray } from './log-shape.js'
+import { type Damage, FAULTS, type Torn } from './log-tail.js'
+import type { BadLine } from './log-walk.js'
 
 /**
  * How much is proven. `self-consistent`: no edit, reorder or removal inside by someone who could not
@@ -57,3 +60,31 @@ export interface KnownHead {
 }
 
 export const VERIFY_PROBLEMS_MAX = 20
+
+/** A line that is not the frame that belongs there, and how far reading jumps. */
+export function frameProblem(
+  bad: BadLine,
+  damage: Damage | undefined,
+  next: Place | undefined,
+): Problem {
+  const { seq, segment, from, expected, found } = bad
+  const gap = next === undefined ? '' : `; ${next.from - from} bytes are skipped`
+  return {
+    kind: 'frame',
+    seq,
+    segment,
+    byte: from,
+    reason: `${damage?.reason ?? FAULTS[bad.fault]}${gap}`,
+    ...(expected === undefined ? {} : { expected }),
+    ...(found === undefined ? {} : { found }),
+  }
+}
+
+/** What is said of a torn end. */
+export function tornText(torn: Torn | undefined): string[] {
+  if (torn === undefined) return []
+  const doubt = torn.maybeAcknowledged
+    ? '; they may have been acknowledged: nothing tells torn from tampered here'
+    : ''
+  return [`${torn.bytes} torn bytes at ${torn.offset} of segment ${torn.segment}${doubt}`]
+}

@@ -1,9 +1,10 @@
 /**
  * The audit of a store: its own log, and the runs asked for.
  */
+import type { RunList } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
-import { LogReader } from './log-reader.js'
-import { readTail } from './log-tail.js'
+import type { Tail } from './log-tail.js'
+import { runIdAt } from './run-view.js'
 import { verifyRun } from './verify.js'
 import type { KnownHead, Problem, RunReport } from './verify-report.js'
 
@@ -24,14 +25,19 @@ export interface VerifyReport {
   readonly runs: readonly RunReport[]
 }
 
+/** @param ids The runs to audit; all that there are or should be, unless told. */
 export async function verifyStore(
   context: StoreContext,
-  ids: readonly string[],
+  ids: readonly string[] | undefined,
   options: { readonly head?: KnownHead },
 ): Promise<VerifyReport> {
-  const storeLog = await verifyStoreLog(context)
+  // An audit believes no cache: the heads are read from the store's log itself, once for all runs.
+  const { list, tail, events } = await context.heads.read()
+  const storeLog = storeLogReport(tail, events)
   const runs: RunReport[] = []
-  for (const id of ids) runs.push(await verifyRun(context, id, options))
+  for (const id of ids ?? (await allRuns(context, list))) {
+    runs.push(await verifyRun(context, id, { ...options, list }))
+  }
   return {
     ok: storeLog.ok && runs.every(({ ok }) => ok),
     complete:
@@ -41,21 +47,18 @@ export async function verifyStore(
   }
 }
 
-async function verifyStoreLog(context: StoreContext): Promise<StoreLogReport> {
-  const reader = new LogReader(context.backend, 'store')
-  let events = 0
-  const tail = await readTail(reader, {
-    shape: await reader.shape(),
-    coveredSeq: -1,
-    hasObject: async () => true,
-    onFrame: () => {
-      events += 1
-    },
-  })
-  const incomplete =
-    tail.torn === undefined ? [] : [`the store's log ends in ${tail.torn.bytes} torn bytes`]
-  if (tail.damage === undefined) return { ok: true, events, problems: [], incomplete }
-  const { place, seq, reason, expected, found } = tail.damage
+/** The runs that are there, and those that the store's log knows and that are gone without a word. */
+async function allRuns(context: StoreContext, list: RunList): Promise<string[]> {
+  const ids = new Set<string>()
+  for (const place of await context.backend.listRuns()) ids.add(await runIdAt(context, place))
+  for (const { id } of list.all()) ids.add(id)
+  return [...ids].sort()
+}
+
+function storeLogReport({ torn, damage }: Tail, events: number): StoreLogReport {
+  const incomplete = torn === undefined ? [] : [`the store's log ends in ${torn.bytes} torn bytes`]
+  if (damage === undefined) return { ok: true, events, problems: [], incomplete }
+  const { place, seq, reason, expected, found } = damage
   const problem: Problem = {
     kind: 'frame',
     seq,

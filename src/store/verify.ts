@@ -10,25 +10,32 @@ import type { FrameReader } from '../core/frame.js'
 import { extraFields } from '../core/frame.js'
 import { type Hash, sha256 } from '../core/hash.js'
 import { RunIndex } from '../fold/run-index.js'
-import type { RunHead } from '../fold/run-list.js'
+import type { RunHead, RunList } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
-import { LogReader, type LogShape, type Place, type Span, type Stray } from './log-reader.js'
-import { type Damage, FAULTS, readTail, type Tail, type Torn } from './log-tail.js'
+import { LogReader, type Place } from './log-reader.js'
+import { type LogShape, type Span, type Stray, shapeOf } from './log-shape.js'
+import { brokenOpening, type Damage, readTail, type Tail, type Torn, unjoined } from './log-tail.js'
 import {
-  type BadLine,
   frameAt,
   type Head,
   nextWellFormed,
+  type WalkEnd,
   type WalkStart,
   walkSpan,
 } from './log-walk.js'
-import { loadValue, missing, valueObjects } from './values.js'
+import { Settled } from './settled.js'
+import { ValueAudit } from './value-audit.js'
 import {
+  frameProblem,
   type KnownHead,
   type Problem,
   type RunReport,
+  tornText,
   VERIFY_PROBLEMS_MAX,
 } from './verify-report.js'
+
+/** What the log itself needs to be read and audited. */
+const UNREDACTABLE = /^(?:redaction|writer\/open|log\/recovered)$/
 
 /** Events that open and close work; other bodies are not parsed. */
 const OPENING = /^(?:turn|step)\//
@@ -37,10 +44,11 @@ const OPENING = /^(?:turn|step)\//
 export async function verifyRun(
   context: StoreContext,
   id: string,
-  options: { readonly head?: KnownHead } = {},
+  options: { readonly head?: KnownHead; readonly list?: RunList } = {},
 ): Promise<RunReport> {
   const audit = new Audit(context, id)
-  const list = await context.heads.refresh()
+  // An audit believes no cache: the heads are read from the store's log itself.
+  const list = options.list ?? (await context.heads.read()).list
   const noted = list.head(id)
   await audit.walk(noted, options.head)
   audit.checkRedactions()
@@ -57,8 +65,7 @@ class Audit {
   private readonly incomplete: string[] = []
   private readonly redacted = new Set<number>()
   private readonly authorised = new Set<number>()
-  private readonly checkedRoots = new Set<string>()
-  private readonly checkedNodes = new Set<Hash>()
+  private readonly values: ValueAudit
   private readonly index = new RunIndex()
   private readonly recovered: EventMap['log/recovered'][] = []
   /** Hashes at the seqs that heads speak of. */
@@ -78,17 +85,19 @@ class Audit {
     private readonly id: string,
   ) {
     this.reader = new LogReader(context.backend, { run: id })
+    this.values = new ValueAudit(context, id)
   }
 
   async walk(noted: RunHead | undefined, known: KnownHead | undefined): Promise<void> {
-    const shape = await this.reader.shape()
+    const shape = await shapeOf(this.reader)
     this.wantedSeqs = [noted?.seq ?? -1, known?.seq ?? -1]
     for (const segment of await this.reader.segments()) this.bytes += segment.bytes
-    for (const span of shape.spans) await this.walkWhole(span, shape, noted)
-    if (shape.short !== undefined) {
-      const { segment, found, expected } = shape.short
-      const reason = `segment ${segment} was cut: its successor counts ${expected} bytes`
-      this.problem({ kind: 'frame', seq: this.events, segment, byte: found, reason })
+    if (shape.lost !== undefined) this.problem({ kind: 'frame', seq: 0, reason: shape.lost })
+    for (const [index, span] of shape.spans.entries()) {
+      const end = await this.walkWhole(span, shape, noted)
+      const next = shape.spans[index + 1]
+      const gap = end === undefined || next === undefined ? undefined : unjoined(span, end, next)
+      if (gap !== undefined) this.damage(gap)
     }
     for (const reason of await this.context.backend.faults({ run: this.id })) {
       this.problem({ kind: 'medium', seq: this.events, reason })
@@ -98,27 +107,60 @@ class Audit {
       this.incomplete.push('the run has no whole event')
   }
 
-  /** One span, on past bad lines, so that a report says all that is wrong and what is still good. */
-  private async walkWhole(span: Span, shape: LogShape, noted: RunHead | undefined): Promise<void> {
+  /**
+   * One span, on past bad lines, so that a report says all that is wrong and what is still good.
+   * @returns Where it ends, unless that is not known.
+   */
+  private async walkWhole(
+    span: Span,
+    shape: LogShape,
+    noted: RunHead | undefined,
+  ): Promise<WalkEnd | undefined> {
     let start: WalkStart = { from: 0, seq: span.firstSeq, prev: span.prev }
-    const last = span === shape.spans.at(-1)
+    if (span.broken === true) {
+      this.damage(brokenOpening(span))
+      const first = await nextWellFormed(this.reader, span, 0)
+      if (first === undefined) return undefined
+      start = { from: first.place.from, seq: first.seq, prev: undefined }
+    }
     for (;;) {
       const settled = new Settled(this.head, noted?.seq ?? -1)
       const end = await walkSpan(this.reader, span, start, (frame, bytes, place) => {
         settled.take(frame, place)
         return this.visit(frame, bytes, place, settled)
       })
+      const last = span === shape.spans.at(-1)
       const tail = last ? await this.tailFrom(shape, settled.head, noted) : undefined
       await this.checkPending(settled, tail)
-      if (end.bad === undefined || tail?.torn !== undefined) {
-        this.torn = tail?.torn
-        return
-      }
+      if (tail?.torn !== undefined) this.leaveTorn(tail, tail.torn)
+      if (end.bad === undefined) return end
+      if (tail?.torn !== undefined) return undefined
       const next = await nextWellFormed(this.reader, span, end.bad.from + 1)
       this.problem(frameProblem(end.bad, tail?.damage, next?.place))
-      if (next === undefined) return
+      if (next === undefined) return undefined
       start = { from: next.place.from, seq: next.seq, prev: undefined }
     }
+  }
+
+  /** Frames that recovery would cut are no part of the run. */
+  private leaveTorn({ head }: Tail, torn: Torn): void {
+    this.torn = torn
+    const standing = head?.seq ?? -1
+    if (this.head === undefined || this.head.seq <= standing) return
+    this.events -= this.head.seq - standing
+    this.head = head
+  }
+
+  private damage({ seq, place, reason, expected, found }: Damage): void {
+    this.problem({
+      kind: 'frame',
+      seq,
+      segment: place.segment,
+      byte: place.from,
+      reason,
+      ...(expected === undefined ? {} : { expected }),
+      ...(found === undefined ? {} : { found }),
+    })
   }
 
   /** The rule of recovery, applied to what is not settled. */
@@ -127,8 +169,9 @@ class Audit {
     anchor: Head | undefined,
     noted: RunHead | undefined,
   ): Promise<Tail> {
+    const { spans, stray } = shape
     return readTail(this.reader, {
-      shape,
+      shape: { spans, stray },
       anchor,
       coveredSeq: noted?.seq ?? -1,
       hasObject: (ref) => this.context.backend.hasObject(ref.root, this.id),
@@ -151,47 +194,38 @@ class Audit {
     }
     if (this.wantedSeqs.includes(seq)) this.hashes.set(seq, hash)
     const body = bytes.subarray(frame.bodyFrom, frame.bodyTo)
-    if (frame.redacted) this.redacted.add(seq)
-    else if (frame.type === 'redaction')
-      this.authorised.add((parseBody(body).data as { seq: number }).seq)
-    const { time, type, redacted, extra } = frame
-    if (redacted) return
+    if (frame.redacted) this.takeRedacted(frame)
+    try {
+      const refs = this.takeBody(frame, body, place)
+      return refs.length === 0 ? undefined : this.checkRefs(refs, seq, settled)
+    } catch (error) {
+      // The chain may be whole and a body still make no sense: another program may have written it.
+      if (!(error instanceof DaglogError)) throw error
+      const { segment, from } = place
+      this.problem({ kind: 'frame', seq, segment, byte: from, reason: error.message })
+      return undefined
+    }
+  }
+
+  private takeRedacted({ seq, type }: FrameReader): void {
+    this.redacted.add(seq)
+    if (!UNREDACTABLE.test(type)) return
+    this.problem({ kind: 'redaction', seq, reason: `the body of ${type} must not be redacted` })
+  }
+
+  private takeBody(frame: FrameReader, body: Buffer, place: Place): readonly Ref[] {
+    const { seq, time, type, redacted, extra } = frame
     if (OPENING.test(type)) this.index.apply({ seq, time, type, redacted, extra, body, place })
+    if (redacted) return []
+    if (type === 'redaction')
+      this.authorised.add((parseBody(body).data as { seq?: number } | null)?.seq ?? -1)
     if (type === 'log/recovered')
       this.recovered.push(parseBody(body).data as EventMap['log/recovered'])
-    const refs = refsOf(body)
-    if (refs.length === 0) return
-    return this.checkRefs(refs, seq, settled)
+    return refsOf(body)
   }
 
   private async checkRefs(refs: readonly Ref[], seq: number, settled: Settled): Promise<void> {
-    for (const ref of refs) {
-      if (this.checkedRoots.has(ref.root)) continue
-      try {
-        await this.checkValue(ref, seq)
-        // A tree's root is one of its nodes.
-        if (ref.kind !== 'tree') this.checkedRoots.add(ref.root)
-      } catch (error) {
-        if (!(error instanceof DaglogError)) throw error
-        settled.broken.push({ seq, error })
-      }
-    }
-  }
-
-  /** A state shares most of its nodes with the one before: each is read once. */
-  private async checkValue(ref: Ref, seq: number): Promise<void> {
-    const { backend } = this.context
-    const by = { run: this.id, seq }
-    if (ref.kind !== 'tree') {
-      await loadValue(backend, ref, by)
-      return
-    }
-    for await (const { hash, object } of valueObjects(backend, ref, this.id, this.checkedNodes)) {
-      if (object !== undefined) continue
-      // Whoever else refers to it is to be told of, too.
-      this.checkedNodes.delete(hash)
-      throw missing(hash, ref, by)
-    }
+    for (const error of await this.values.check(refs, seq)) settled.broken.push({ seq, error })
   }
 
   /** A missing object is damage under a frame that was durable, and a torn end under one that was not. */
@@ -291,7 +325,7 @@ class Audit {
       return
     }
     const parent = new LogReader(this.context.backend, { run: id })
-    const found = (await frameAt(parent, (await parent.shape()).spans, link.seq))?.hash
+    const found = (await frameAt(parent, (await shapeOf(parent)).spans, link.seq))?.hash
     this.parent = { ...this.parent, checked: found === link.hash }
     if (found === link.hash) return
     const reason = `parent run ${id} has another frame at seq ${link.seq} than the one this run began at`
@@ -325,7 +359,7 @@ class Audit {
       ok,
       level,
       events: this.events,
-      objects: this.checkedRoots.size + this.checkedNodes.size,
+      objects: this.values.count,
       bytes: this.bytes,
       head: this.head === undefined ? undefined : { seq: this.head.seq, hash: this.head.hash },
       coveredSeq: known?.seq ?? noted?.seq ?? -1,
@@ -348,49 +382,4 @@ class Audit {
       )
     return open
   }
-}
-
-/** How far the frames of a walk are settled: durable, and their atomic appends whole. */
-class Settled {
-  head: Head | undefined
-  readonly broken: { seq: number; error: DaglogError }[] = []
-  private durableSeq: number
-  private candidate: Head | undefined
-
-  constructor(before: Head | undefined, coveredSeq: number) {
-    this.head = before
-    this.durableSeq = coveredSeq
-  }
-
-  take(frame: FrameReader, place: Place): void {
-    this.durableSeq = Math.max(this.durableSeq, frame.seq - frame.lag - 1)
-    if (this.candidate !== undefined && this.candidate.seq <= this.durableSeq)
-      this.head = this.candidate
-    if (frame.left > 0) return
-    const { seq, hash } = frame
-    this.candidate = { seq, hash, place }
-    if (seq <= this.durableSeq) this.head = this.candidate
-  }
-}
-
-function frameProblem(bad: BadLine, damage: Damage | undefined, next: Place | undefined): Problem {
-  const { seq, segment, from, expected, found } = bad
-  const gap = next === undefined ? '' : `; ${next.from - from} bytes are skipped`
-  return {
-    kind: 'frame',
-    seq,
-    segment,
-    byte: from,
-    reason: `${damage?.reason ?? FAULTS[bad.fault]}${gap}`,
-    ...(expected === undefined ? {} : { expected }),
-    ...(found === undefined ? {} : { found }),
-  }
-}
-
-function tornText(torn: Torn | undefined): string[] {
-  if (torn === undefined) return []
-  const doubt = torn.maybeAcknowledged
-    ? '; they may have been acknowledged: nothing tells torn from tampered here'
-    : ''
-  return [`${torn.bytes} torn bytes at ${torn.offset} of segment ${torn.segment}${doubt}`]
 }

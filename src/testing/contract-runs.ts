@@ -87,7 +87,7 @@ export function runsContract(options: ContractOptions): void {
 
   test('has no runs at first, and the log of the store', async ({ backend }) => {
     assert.deepEqual(await backend.listRuns(), [])
-    assert.deepEqual(await backend.segments('store'), [{ number: 0, bytes: 0 }])
+    assert.deepEqual(await backend.segments('store'), [{ number: 0, bytes: 0, durable: 0 }])
     assert.equal(await backend.hasRun('r'), false)
     assert.deepEqual(await backend.segments({ run: 'r' }), [])
   })
@@ -98,7 +98,7 @@ export function runsContract(options: ContractOptions): void {
     assert.equal(created.filter(Boolean).length, 1)
     for (const each of all) {
       assert.equal(await each.hasRun('r'), true)
-      assert.deepEqual(await each.segments({ run: 'r' }), [{ number: 0, bytes: 0 }])
+      assert.deepEqual(await each.segments({ run: 'r' }), [{ number: 0, bytes: 0, durable: 0 }])
       assert.equal((await each.listRuns()).length, 1)
     }
   })
@@ -129,7 +129,7 @@ export function runsContract(options: ContractOptions): void {
     for (const { id, place } of listed) {
       const run = id ?? place
       assert.equal(await backend.hasRun(run), true, `finds ${run}`)
-      assert.deepEqual(await backend.segments({ run }), [{ number: 0, bytes: 0 }])
+      assert.deepEqual(await backend.segments({ run }), [{ number: 0, bytes: 0, durable: 0 }])
       await (await backend.openWriter({ run }, PROGRAM)).release()
     }
   })

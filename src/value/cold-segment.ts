@@ -28,8 +28,8 @@ const HEADER_BYTES = 64
 const CRC_AT = 20
 const SEQ_AT = 24
 const PREV_AT = 32
-/** Footer without its table: place, count, crc, magic. */
-const FOOTER_BYTES = 8 + 32 + 4 + 4 + END_MAGIC.length
+/** Footer without its table, in bytes: place, count, crc, magic. No two files that differ end alike. */
+export const FOOTER_BYTES = 8 + 32 + 4 + 4 + END_MAGIC.length
 const ROW_BYTES = 8
 const LF = 0x0a
 
@@ -195,8 +195,9 @@ function findBlocks(file: ReadBytes, bytes: number): { blocks: BlockPlace[]; end
     const header = asBuffer(file(at, HEADER_BYTES))
     const length = HEADER_BYTES + header.readUInt32LE(12) + header.readUInt32LE(16)
     if (header[0] !== BLOCK_MARK || at + length > bytes) break
+    const block = asBuffer(file(at, length))
     try {
-      end = decodeBlock(asBuffer(file(at, length))).next
+      end = decodeBlock(block).next
     } catch {
       break // Not a block, or not as it was written: nothing says where the next one is.
     }
@@ -239,7 +240,7 @@ export class ColdReader {
 
   /**
    * Never refuses: where the footer is damaged the blocks are found one after the other, up to the first
-   * that cannot be.
+   * that cannot be. What `file` throws passes through, here and in `read`.
    * @param onDamage Told of a damaged footer, and of each block that reads as zeros.
    */
   static open(file: ReadBytes, bytes: number, onDamage: (reason: string) => void): ColdReader {
@@ -247,7 +248,8 @@ export class ColdReader {
       const { blocks, end } = readFooter(file, bytes)
       return new ColdReader(file, blocks, end, onDamage)
     } catch (error) {
-      onDamage((error as Error).message)
+      if (!(error instanceof DaglogError)) throw error
+      onDamage(error.message)
       const { blocks, end } = findBlocks(file, bytes)
       return new ColdReader(file, blocks, end, onDamage)
     }
@@ -290,10 +292,12 @@ export class ColdReader {
 
   private decode(index: number): Buffer {
     const { original, atByte, bytes } = this.blocks[index] as BlockPlace
+    // Read first: a disk that cannot be read says nothing about what is on it.
+    const block = asBuffer(this.file(atByte, bytes))
+    const expected = index + 1 < this.blocks.length ? this.placeOf(index + 1) : this.end
     try {
-      const { lines, next } = decodeBlock(asBuffer(this.file(atByte, bytes)))
+      const { lines, next } = decodeBlock(block)
       // What is computed again is always consistent in itself: only its neighbours can tell that it is not what was there.
-      const expected = index + 1 < this.blocks.length ? this.placeOf(index + 1) : this.end
       if (lines.length === original && next.seq === expected.seq && next.prev === expected.prev)
         return lines
       this.onDamage(`block ${index} does not lead to the block after it`)

@@ -9,6 +9,7 @@ import type { Backend } from '../../src/backend/backend.js'
 import { bodyText, type Ref } from '../../src/core/body.js'
 import { sha256 } from '../../src/core/hash.js'
 import { LogReader } from '../../src/store/log-reader.js'
+import { shapeOf } from '../../src/store/log-shape.js'
 import { readTail, type Tail } from '../../src/store/log-tail.js'
 import { bodyOf, logOf, SALT, type TestLog } from '../core/frames.js'
 
@@ -99,12 +100,12 @@ function crashed(log: TestLog, fates: readonly Fate[], tornBytes: number): Buffe
 
 function tailOf(bytes: Buffer, covered: number): Promise<Tail> {
   const backend = {
-    segments: async () => [{ number: 0, bytes: bytes.length }],
+    segments: async () => [{ number: 0, bytes: bytes.length, durable: 0 }],
     read: async (_log: unknown, _segment: number, from: number, length: number) =>
       bytes.subarray(from, from + length),
   } as unknown as Backend
   const reader = new LogReader(backend, { run: 'r' })
-  return reader.shape().then((shape) =>
+  return shapeOf(reader).then((shape) =>
     readTail(reader, {
       shape,
       coveredSeq: covered - 1,

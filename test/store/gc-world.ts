@@ -2,7 +2,6 @@
  * Stores for tests of garbage collection: one simulated disk, processes that come and go, and what is
  * really in the packs.
  */
-import { readdirSync } from 'node:fs'
 import type { Disk } from '../../src/backend/disk.js'
 import { directory } from '../../src/backend/fs.js'
 import { FsLayout } from '../../src/backend/fs-layout.js'
@@ -75,9 +74,4 @@ export async function liveIn(store: Store): Promise<Set<Hash>> {
     })
   }
   return live
-}
-
-/** Names in a directory of a real store. */
-export function namesIn(dir: string): string[] {
-  return readdirSync(dir).sort()
 }

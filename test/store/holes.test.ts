@@ -11,6 +11,7 @@ import { DaglogError } from '../../src/core/errors.js'
 import { encodeFrame } from '../../src/core/frame.js'
 import { GENESIS } from '../../src/core/hash.js'
 import { LogReader } from '../../src/store/log-reader.js'
+import { shapeOf } from '../../src/store/log-shape.js'
 import { readTail } from '../../src/store/log-tail.js'
 import { Store, type StoreOptions } from '../../src/store/store.js'
 import { SimulatedDisk } from '../../src/testing/simulated-disk.js'
@@ -94,7 +95,7 @@ describe('a run that is given data of another shape than its type says', () => {
     await run.append('note', 'still works')
   })
 
-  it.fails('does not let text into its totals of tokens', async () => {
+  it('does not let text into its totals of tokens', async () => {
     const store = await new World().open()
     const run = await store.run('r')
     await run.append('assistant/message', { content: 'c', usage: { inputTokens: '5' } } as never)
@@ -105,7 +106,7 @@ describe('a run that is given data of another shape than its type says', () => {
 
 describe('work that a crash left open', () => {
   // Bodies are folded with `null` where content is out of line, so the calls in a long message are not seen.
-  it.fails('is closed also where the message that asked for it is long', async () => {
+  it('is closed also where the message that asked for it is long', async () => {
     const world = new World()
     const table = world.processes.start()
     const run = await (await world.open({ table })).run('r')
@@ -132,7 +133,7 @@ describe('work that a crash left open', () => {
   })
 
   // Whoever takes over and fails lets go of the lock; the next one opens "clean" and closes nothing.
-  it.fails('is closed although the first one that took over failed', async () => {
+  it('is closed although the first one that took over failed', async () => {
     const world = new World()
     const table = world.processes.start()
     const run = await (await world.open({ table })).run('r')
@@ -183,7 +184,7 @@ describe('a log of several segments', () => {
   })
 
   // The whole segment is then taken for "a takeover that died": reported as stray, and not read, counted or kept.
-  it.fails('shows a bit flipped in the first line of a later segment as damage', async () => {
+  it('shows a bit flipped in the first line of a later segment as damage', async () => {
     const world = await takenOver()
     const path = layout.segment({ run: 'r' }, 1)
     world.disk.flipBit(path, 8 * 200)
@@ -192,7 +193,7 @@ describe('a log of several segments', () => {
     await expect(store.run('r')).rejects.toMatchObject({ code: 'CHAIN_BROKEN' })
   })
 
-  it.fails('shows that its first segment is gone', async () => {
+  it('shows that its first segment is gone', async () => {
     const world = await takenOver()
     world.disk.remove(SEGMENT_0)
     world.disk.cut(layout.segment('store', 0), 0)
@@ -224,11 +225,11 @@ describe('a log of several segments', () => {
   }
 
   // Each segment is checked in itself; that a segment begins where the one before it ends is not.
-  it.fails('shows that a whole segment was replaced by another one of the same length', async () => {
+  it('shows that a whole segment was replaced by another one of the same length', async () => {
     const backend = await spliced()
     const reader = new LogReader(backend, { run: 'r' })
     const tail = await readTail(reader, {
-      shape: await reader.shape(),
+      shape: await shapeOf(reader),
       coveredSeq: -1,
       hasObject: async () => true,
       onFrame: () => {},
@@ -236,7 +237,7 @@ describe('a log of several segments', () => {
     expect(tail.damage).toBeDefined()
   })
 
-  it.fails('shows to verify that a whole segment was replaced', async () => {
+  it('shows to verify that a whole segment was replaced', async () => {
     const store = await Store.open(await spliced(), { create: true, onNotice: () => {} })
     expect((await store.verify('r')).ok).toBe(false)
   })
@@ -244,7 +245,7 @@ describe('a log of several segments', () => {
 
 describe('a writer that is woken in the middle of opening', () => {
   // `clearOwnSegment` takes the stray tail of its old segment for a segment that never began, and cuts all of it.
-  it.fails('takes nothing away from the one that has taken over meanwhile', async () => {
+  it('takes nothing away from the one that has taken over meanwhile', async () => {
     const world = new World()
     const first = await world.open()
     const run = await first.run('r')
@@ -295,7 +296,7 @@ describe('a writer that was fenced and does not know it', () => {
 })
 
 describe('the head of a run in the store’s log', () => {
-  it.fails('is not set back by a fenced writer that closes late', async () => {
+  it('is not set back by a fenced writer that closes late', async () => {
     const world = new World()
     const old = await (await world.open()).run('r')
     await old.append('note', { text: 'old' })
@@ -357,7 +358,7 @@ describe('an acknowledged event', () => {
 
 describe('a cache', () => {
   // `leave` writes it only where the head was not noted yet, and the end of a turn notes it.
-  it.fails('has a snapshot of a run that was closed right after a turn', async () => {
+  it('has a snapshot of a run that was closed right after a turn', async () => {
     const world = new World()
     const store = await world.open()
     const run = await store.run('r')
@@ -402,7 +403,7 @@ describe('a cache that is wrong', () => {
     }
   })
 
-  it.fails('is done without when its state is of another shape', async () => {
+  it('is done without when its state is of another shape', async () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
     const bytes = (await backend.readCache('run-index/r')) as Uint8Array
@@ -417,7 +418,7 @@ describe('a cache that is wrong', () => {
   })
 
   // Nothing vouches for the state in a snapshot: a flipped bit gives a wrong turn number, in silence.
-  it.fails('is noticed when a number in it was changed', async () => {
+  it('is noticed when a number in it was changed', async () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
     const text = Buffer.from((await backend.readCache('run-index/r')) as Uint8Array).toString()
@@ -430,7 +431,7 @@ describe('a cache that is wrong', () => {
 
 describe('a run whose name is long', () => {
   // The note in the store's log then goes out of line, and that log has no objects: INVARIANT, as a notice.
-  it.fails('is noted in the store’s log all the same', async () => {
+  it('is noted in the store’s log all the same', async () => {
     const notices: unknown[] = []
     const store = await new World().open({ onNotice: (notice) => notices.push(notice) })
     const run = await store.createRun({ id: 'r', name: 'n'.repeat(4000) })

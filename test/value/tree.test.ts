@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { DaglogError } from '../../src/core/errors.js'
 import { diffTrees, loadTree, treeFrom } from '../../src/value/tree.js'
+import { sameSlot } from '../../src/value/tree-scalar.js'
 import { copyPlain, edited, edits, isSame, MemoryObjects, runs, values } from './tree-model.js'
 
 /** A state with what an agent has: a record, a map, lists below and above one leaf. */
@@ -183,6 +184,10 @@ describe('a change', () => {
     expect(tree.set(['a'], other.get(['a'])).hash()).toBe(other.hash())
     expect(other.set(['a'], tree.get(['a'])).hash()).toBe(tree.hash())
     expect([...diffTrees(tree, other)]).toHaveLength(1)
+    // Named alike, as the name is that of the content.
+    const [text, bytes] = [treeFrom('x'.repeat(300)), treeFrom(new Uint8Array(300).fill(120))]
+    expect(text.hash()).not.toBe(bytes.hash())
+    expect(sameSlot(text.root, bytes.root)).toBe(false)
   })
 
   it('of a whole value with fewer keys drops those, and keeps the rest shared', () => {
