@@ -1,6 +1,7 @@
 /**
- * What the state tree costs: time of reading and changing, heap of retained versions, time and bytes
- * of a commit, nodes that an edit of a long list writes. Immutable.js and Immer beside it, if there.
+ * What the state tree costs: time of reading and changing, heap of retained versions, time and
+ * bytes of a commit, nodes that an edit of a long list writes. Immutable.js and Immer beside it, if
+ * there.
  */
 import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'

@@ -243,6 +243,14 @@ export class RunIndex {
   static fromJSON(snapshot: unknown): RunIndex | undefined {
     const from = snapshot as Snapshot | null
     if (from?.version !== RUN_INDEX_VERSION) return undefined
+    try {
+      return RunIndex.revive(from)
+    } catch {
+      return undefined // Of another shape than this version has.
+    }
+  }
+
+  private static revive(from: Snapshot): RunIndex {
     const index = new RunIndex()
     const { summary } = from
     index.id = from.id

@@ -14,7 +14,9 @@ export interface ListChange {
   readonly rightStart: number
 }
 
-/** The changes from `left` to `right`, in order. What is alike may be in one, but never misaligned. */
+/**
+ * The changes from `left` to `right`, in order. What is alike may be in one, but never misaligned.
+ */
 export function listChanges(left: ListBody, right: ListBody): ListChange[] {
   const changes: ListChange[] = []
   if (left.kind === KIND.leaf || right.kind === KIND.leaf) {
@@ -90,7 +92,8 @@ interface Gap {
 
 /**
  * What lies between the items that two sequences share: a common start, a common end, and between
- * those the items that either has once, as far as they are in the same order. Linear but for the log.
+ * those the items that either has once, as far as they are in the same order. Linear but for the
+ * log.
  */
 function gapsBetween(left: readonly string[], right: readonly string[]): Gap[] {
   const shorter = Math.min(left.length, right.length)

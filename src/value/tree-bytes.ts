@@ -107,7 +107,9 @@ export interface ByteOrigin {
   readonly referrer: string
 }
 
-/** Reads what ByteWriter wrote. Throws OBJECT_CORRUPT on anything that it would not have written. */
+/**
+ * Reads what ByteWriter wrote. Throws OBJECT_CORRUPT on anything that it would not have written.
+ */
 export class ByteReader {
   at = 0
   /** Nothing at or past this byte is read. */

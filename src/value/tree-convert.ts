@@ -234,7 +234,9 @@ function priorAt(frame: Frame, at: number): Slot | typeof ABSENT {
   return isInside ? bodyGet(priorNode.body, at) : ABSENT
 }
 
-/** Whether `value`, made by the built-in `name` of some realm, is not of a class derived from it. */
+/**
+ * Whether `value`, made by the built-in `name` of some realm, is not of a class derived from it.
+ */
 function isBuiltIn(value: object, name: 'Array' | 'Date'): boolean {
   const prototype = Reflect.getPrototypeOf(value)
   if (prototype === globalThis[name].prototype) return true

@@ -17,9 +17,10 @@ const ROLL_BITS = 4
 /**
  * Takes the items of one level in order: elements for leaves (level 0), nodes above. A cut lies
  * after an item whose hash starts with six zero bits, or with three from the twelfth item on. On
- * level 0 the hash is rolled over up to eight items of the same node, so that a list of few different
- * elements is cut as well; above, items differ wherever elements do, and looking at one only keeps
- * an edit from moving more cuts. A run of one and the same element is cut at the most items.
+ * level 0 the hash is rolled over up to eight items of the same node, so that a list of few
+ * different elements is cut as well; above, items differ wherever elements do, and looking at one
+ * only keeps an edit from moving more cuts. A run of one and the same element is cut at the most
+ * items.
  */
 export class Cutter {
   #roll = 0

@@ -1,7 +1,7 @@
 /**
- * Nodes from their bytes. Accepts exactly what `tree-encode.ts` writes for some value: anything else,
- * also another encoding of a good value, is OBJECT_CORRUPT. So nothing that was read can have a
- * second name, and a hostile store can at most fail, not lie.
+ * Nodes from their bytes. Accepts exactly what `tree-encode.ts` writes for some value: anything
+ * else, also another encoding of a good value, is OBJECT_CORRUPT. So nothing that was read can have
+ * a second name, and a hostile store can at most fail, not lie.
  */
 import { DaglogError } from '../core/errors.js'
 import { type Hash, sha256 } from '../core/hash.js'
@@ -72,9 +72,10 @@ export function decodeNode(
 }
 
 /**
- * Every object that an object of kind `tree` refers to, in order; one referred to twice comes twice.
- * For those who walk without reading values, as garbage collection does: only what can be checked
- * without knowing who refers to the object is. Throws OBJECT_CORRUPT; `hash` is for its message.
+ * Every object that an object of kind `tree` refers to, in order; one referred to twice comes
+ * twice. For those who walk without reading values, as garbage collection does: only what can be
+ * checked without knowing who refers to the object is. Throws OBJECT_CORRUPT; `hash` is for its
+ * message.
  */
 export function treeChildren(bytes: Uint8Array, hash?: Hash): readonly ObjectRef[] {
   const context = { hash: hash ?? sha256(bytes), referrer: 'the caller', home: NOWHERE }

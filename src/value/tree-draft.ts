@@ -4,7 +4,8 @@
  * the end, so an update costs what it touches.
  *
  * As in plain JavaScript a draft put into a second place, or taken out and put back, is the same
- * object in both. A plain value is copied when it is put in. Dates and bytes are handed out as copies.
+ * object in both. A plain value is copied when it is put in. Dates and bytes are handed out as
+ * copies.
  */
 import { DaglogError } from '../core/errors.js'
 import type { Alias } from './tree-convert.js'

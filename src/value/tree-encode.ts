@@ -26,7 +26,9 @@ import {
 } from './tree-node.js'
 import { bigintContent, contentOf, isLong } from './tree-scalar.js'
 
-/** First byte of every value and node: format version 1 in the upper three bits, then what it is. */
+/**
+ * First byte of every value and node: format version 1 in the upper three bits, then what it is.
+ */
 const VERSION = 1 << 5
 export const TAG = {
   null: VERSION | 0,

@@ -12,7 +12,9 @@ const DIGITS_PACKED = 8
 export const MAP_DEPTH_MAX = 64
 const DIGIT_BITS = 4
 
-/** Keys remembered at most, by their UTF-16 units in all; twice this, as there are two generations. */
+/**
+ * Keys remembered at most, by their UTF-16 units in all; twice this, as there are two generations.
+ */
 const CACHE_UNITS_MAX = 1024 * 1024
 /** What a remembered key counts besides its text, in the same units. */
 const CACHE_ENTRY_UNITS = 16

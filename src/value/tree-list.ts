@@ -2,7 +2,8 @@
  * Lists as they are edited: a tree of leaves in any shape, found and changed by position.
  * Knows nothing of the canonical shape; `tree-settle.ts` brings a list into it at commit, so that
  * edits between commits hash nothing. Nodes are never merged here, only split and dropped; what is
- * inserted goes into the leaf that is there, at the end into the last, so no two lists are ever joined.
+ * inserted goes into the leaf that is there, at the end into the last, so no two lists are ever
+ * joined.
  */
 import {
   bodySize,
@@ -33,7 +34,9 @@ export function bodyGet(body: ListBody, index: number): Slot {
   return node.slots[at]
 }
 
-/** The list with another element at `index`, which must be inside; the same where it is the same. */
+/**
+ * The list with another element at `index`, which must be inside; the same where it is the same.
+ */
 export function bodySet(body: ListBody, index: number, slot: Slot): ListBody {
   if (body.kind === KIND.leaf) {
     return sameSlot(body.slots[index], slot) ? body : new LeafNode(body.slots.with(index, slot))

@@ -24,12 +24,13 @@ export interface LongContent {
 export type ReadObject = (content: LongContent, referrer: string) => Uint8Array
 
 /**
- * Names a long content and, where there is a `put`, stores it. Must be a function of the bytes alone.
+ * Names a long content and, where there is a `put`, stores it. Must be a function of the bytes
+ * alone.
  *
  * PLUG: this function, `longKind` and `readLong` are all that has to change for contents above
- * TREE_BLOB_BYTES_MAX to become ropes: `writeRope(bytes, put ?? drop)`, kind 'rope', `readRope` with
- * `size: length`; `piecesOf` and its tag then go. Until then pieces are of one length: exact, but an
- * insertion near the start of a long text stores all of it again.
+ * TREE_BLOB_BYTES_MAX to become ropes: `writeRope(bytes, put ?? drop)`, kind 'rope', `readRope`
+ * with `size: length`; `piecesOf` and its tag then go. Until then pieces are of one length: exact,
+ * but an insertion near the start of a long text stores all of it again.
  */
 export function writeLong(bytes: Uint8Array, put: PutObject | undefined): LongContent {
   if (longKind(bytes.length) === 'blob') return named('blob', bytes, put)

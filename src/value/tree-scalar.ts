@@ -1,6 +1,7 @@
 /**
  * Scalars of a tree: which are bare primitives, which are boxed, and the bytes of those that are.
- * Besides JSON's there are undefined, -0, NaN, the infinities, integers of any size, dates and bytes.
+ * Besides JSON's there are undefined, -0, NaN, the infinities, integers of any size, dates and
+ * bytes.
  */
 import { Buffer } from 'node:buffer'
 import { decodeText, encodeText } from './tree-bytes.js'

@@ -1,8 +1,9 @@
 /**
  * Brings a list into its canonical shape: cut where `tree-cut.ts` cuts, level by level.
  * Costs what changed since the list last had that shape: settled nodes are taken over whole as soon
- * as cutting reaches the start of one. That is right as each settled node ends with a cut, but for the
- * last of a list, and nothing comes after that one: what is appended goes into it (`tree-list.ts`).
+ * as cutting reaches the start of one. That is right as each settled node ends with a cut, but for
+ * the last of a list, and nothing comes after that one: what is appended goes into it
+ * (`tree-list.ts`).
  */
 import { Buffer } from 'node:buffer'
 import type { ByteWriter } from './tree-bytes.js'

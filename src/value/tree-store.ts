@@ -21,7 +21,10 @@ import type {
 import { valueOfContent } from './tree-scalar.js'
 import { type SealTarget, seal } from './tree-seal.js'
 
-/** Objects kept in memory after they were read, in bytes as stored; in memory they take a few times that. */
+/**
+ * Objects kept in memory after they were read, in bytes as stored; in memory they take a few times
+ * that.
+ */
 export const TREE_CACHE_BYTES_MAX = 16 * 1024 * 1024
 /** What an entry counts besides its bytes, so that many small ones are bounded too. */
 const CACHE_ENTRY_BYTES = 128
@@ -33,9 +36,9 @@ export interface TreeStoreOptions {
    */
   readonly load: (hash: Hash, kind: ObjectKind) => Uint8Array | undefined
   /**
-   * Takes an object, children before parents. The bytes hold until it returns, so copy what is kept.
-   * Once it returned, the object counts as stored: if it is lost after all, drop this TreeStore.
-   * Left out for a store that is only read.
+   * Takes an object, children before parents. The bytes hold until it returns, so copy what is
+   * kept. Once it returned, the object counts as stored: if it is lost after all, drop this
+   * TreeStore. Left out for a store that is only read.
    */
   readonly put?: PutObject
   readonly cacheBytesMax?: number

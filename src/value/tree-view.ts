@@ -23,7 +23,9 @@ import {
 import { objectEach, objectKeys } from './tree-object.js'
 import { unbox } from './tree-scalar.js'
 
-/** An object of more keys than this is viewed through a proxy, so that a view costs what is read. */
+/**
+ * An object of more keys than this is viewed through a proxy, so that a view costs what is read.
+ */
 export const TREE_VIEW_PLAIN_KEYS_MAX = 1024
 
 /** The node behind each view: a view that is put into a tree is taken over as it is. */
@@ -147,8 +149,9 @@ function setField(out: object, key: string, value: unknown): void {
 }
 
 /**
- * A read-only object over a wide map. It refuses changes as a frozen object does, but is not one for
- * `Object.isFrozen`, and `structuredClone` does not take it: that would cost all of it each time.
+ * A read-only object over a wide map. It refuses changes as a frozen object does, but is not one
+ * for `Object.isFrozen`, and `structuredClone` does not take it: that would cost all of it each
+ * time.
  */
 function wideView(map: MapNode): object {
   const target = {}

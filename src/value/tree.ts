@@ -2,9 +2,9 @@
  * The state tree: a JSON value as an immutable handle on shared nodes. A change makes a new handle
  * and as many nodes as lie on the way to it; a thousand versions cost about what one does.
  *
- * Equal values have equal roots, whatever edits made them. The order of an object's keys is not part
- * of its value and is not kept: what must keep it belongs in events, which are exact.
- * Besides JSON's values there are `undefined`, -0, NaN, the infinities, bigints, dates and bytes.
+ * Equal values have equal roots, whatever edits made them. The order of an object's keys is not
+ * part of its value and is not kept: what must keep it belongs in events, which are exact. Besides
+ * JSON's values there are `undefined`, -0, NaN, the infinities, bigints, dates and bytes.
  * @see docs/format.md#trees
  */
 import { DaglogError } from '../core/errors.js'
@@ -37,8 +37,8 @@ export function treeFrom(value: unknown): Tree {
 }
 
 /**
- * The tree whose root object is `root`; the rest is read as it is needed. Any call on it may so throw
- * OBJECT_MISSING or OBJECT_CORRUPT, which name the object and who refers to it.
+ * The tree whose root object is `root`; the rest is read as it is needed. Any call on it may so
+ * throw OBJECT_MISSING or OBJECT_CORRUPT, which name the object and who refers to it.
  * @param referrer Who refers to the root, for those messages: 'run x, seq 17'.
  */
 export function loadTree(root: Hash, store: TreeStore, referrer = 'the caller'): Tree {
@@ -53,7 +53,9 @@ export function* diffTrees(left: Tree, right: Tree): Generator<TreeChange, void,
   if (left.hash() !== right.hash()) yield* slotChanges(left.root, right.root)
 }
 
-/** An immutable value. Nothing but `commit` stores, and nothing but `commit`, `hash` and diffs hash. */
+/**
+ * An immutable value. Nothing but `commit` stores, and nothing but `commit`, `hash` and diffs hash.
+ */
 export class Tree {
   /** For the functions beside this class: nodes are not for users. */
   readonly root: Slot
@@ -86,9 +88,9 @@ export class Tree {
   }
 
   /**
-   * With `value`, copied, at `path`: a key, an index, or the index after the last. What lies around it
-   * must be there (POINTER_NOT_FOUND). The value is compared with what was there and shares all that
-   * is equal; this same tree comes back where all of it is.
+   * With `value`, copied, at `path`: a key, an index, or the index after the last. What lies around
+   * it must be there (POINTER_NOT_FOUND). The value is compared with what was there and shares all
+   * that is equal; this same tree comes back where all of it is.
    */
   set(path: TreePath, value: unknown): Tree {
     return this.#with(replacedAt(this.root, path, value))
@@ -124,9 +126,9 @@ export class Tree {
 
   /**
    * As `change` leaves a draft of the root, which it may use like a plain object or array: assign,
-   * delete, `in`, `Object.keys`, and every method of arrays. `__proto__` is a key like any other. The
-   * draft ends with the call. The cost is that of what is touched; the same tree comes back if nothing
-   * is changed. What `change` throws passes through and changes nothing.
+   * delete, `in`, `Object.keys`, and every method of arrays. `__proto__` is a key like any other.
+   * The draft ends with the call. The cost is that of what is touched; the same tree comes back if
+   * nothing is changed. What `change` throws passes through and changes nothing.
    *
    * A plain value is copied when it is put in: change it through the draft afterwards. A date or
    * bytes are copies too: assign a new one to change it.
@@ -150,7 +152,9 @@ export class Tree {
     return viewOf(this.root)
   }
 
-  /** The value as plain objects and arrays that are the caller's alone. `JSON.stringify` calls this. */
+  /**
+   * The value as plain objects and arrays that are the caller's alone. `JSON.stringify` calls this.
+   */
   toJSON(): unknown {
     return copyOf(this.root)
   }
@@ -162,8 +166,8 @@ export class Tree {
   }
 
   /**
-   * Stores what the store does not have of this tree, children first. Returns the name of the root's
-   * object; there is one even where the value is small.
+   * Stores what the store does not have of this tree, children first. Returns the name of the
+   * root's object; there is one even where the value is small.
    */
   commit(store: TreeStore): Hash {
     if (this.#store !== store || this.#hash === undefined) {

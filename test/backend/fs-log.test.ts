@@ -132,7 +132,6 @@ describe.each([
     const logs = logsOf(store, taker)
     const writer = await logs.openWriter(LOG, { ...OPTIONS, force: true })
     const counted = (await logs.segments(LOG))[0]?.bytes
-    await writer.settle()
     const error = await rejection(commit(old, 'late'))
     expect(error).toMatchObject({ code: 'WRITER_FENCED', kind: 'retry' })
     expect(error.message).toContain(`pid ${taker.identity.pid} on here`)
@@ -456,6 +455,7 @@ describe('a log after a power loss', () => {
     const logs = logsOf(store, world.start())
     const writer = await logs.openWriter(LOG, { ...OPTIONS, force: true })
     const counted = (await logs.segments(LOG))[0]?.bytes
+    await writer.settle()
     await commit(writer, `<0:${counted}>`)
     for (const disk of store.disk.crashStates()) {
       const after = logsOf({ disk, root: store.root }, world.start({ boot: 'boot-2' }))

@@ -169,9 +169,9 @@ async function strikeEverywhere(
 /** The end tells most: by then all that was not truly synced may be gone. */
 function strike(scenario: Scenario): Promise<Visitor> {
   const disk = { pageBytes: 256 }
-  if (isLong) return losePower(scenario, { limit: 4, disk })
+  if (isLong) return losePower(scenario, { limit: 6, disk })
   const select = (what: string): boolean => what === 'acknowledged' || what === 'the end'
-  return losePower(scenario, { limit: 2, disk, select })
+  return losePower(scenario, { limit: 4, disk, select })
 }
 
 describe.each(['step', 'os'] as const)('a disk that fails once, durability %s', (durability) => {

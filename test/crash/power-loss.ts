@@ -21,6 +21,8 @@ export interface Scenario {
   readonly play: (stage: Stage) => Promise<void>
   /** How others go on after a crash in it, where not by appending to run `r`. */
   readonly sequel?: (stage: Stage) => Promise<void>
+  /** Takes long: fewer states of it are visited. */
+  readonly isLarge?: boolean
   /** Lets go of runs in good order while turns or steps of them are open. */
   readonly leavesOpen?: boolean
   /** Where the store is, unless at `STORE_ROOT`. */
@@ -28,8 +30,10 @@ export interface Scenario {
 }
 
 export interface PowerLossOptions {
-  /** Most crash states to visit at one moment; 4 are enough for the extremes. */
+  /** Most crash states to visit at one moment; the first 4 are the extremes, the last of them the worst. */
   readonly limit: number
+  /** Visit only the last of them. */
+  readonly lastOnly?: boolean
   readonly seed?: number
   readonly disk?: SimulatedDiskOptions
   /** Which moments to look at; all unless told. */
@@ -72,12 +76,12 @@ export class Visitor {
   ) {}
 
   async visit(moments: readonly Moment[], ledger: Ledger, prefix = ''): Promise<void> {
-    const { limit, seed = 1, select = () => true } = this.options
+    const { limit, seed = 1, lastOnly = false, select = () => true } = this.options
     for (const moment of moments.filter(({ what }) => select(what))) {
       const states = moment.disk.crashStates({ limit, seed })
       this.moments += 1
-      if (states.coverage === 'all') this.whole += 1
-      for (const state of states) {
+      if (states.coverage === 'all' && !lastOnly) this.whole += 1
+      for (const state of lastOnly ? [...states].slice(-1) : states) {
         if (this.losses.length + this.complaints.length > FINDINGS_MAX) return
         await this.look(state, { ...moment, what: prefix + moment.what }, ledger)
       }

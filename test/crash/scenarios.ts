@@ -126,6 +126,7 @@ const states: Scenario = {
 
 /** So large that it goes straight into a pack; and again, with a little more, and in another run. */
 const packedValues: Scenario = {
+  isLarge: true,
   before,
   play: (stage) =>
     withRun(stage, async (run, { store }) => {

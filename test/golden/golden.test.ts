@@ -28,31 +28,6 @@ import type { ExpectedRun } from './workshop.js'
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const VERIFIER = join(HERE, '../../docs/verify.py')
 
-/** Where daglog does not yet say what docs/format.md says. Remove a line when it does: its test fails then. */
-const NOT_YET: Readonly<Record<string, string>> = {
-  'v1-cold-uncovered': 'what was laid to rest was durable: bad bytes there are never torn',
-  'v1-head-before-damage': 'frames before the damage stand',
-  'v1-late-head': 'the highest head of a run counts',
-  'v1-long-id': 'a run is known by the id in its frame 0',
-  'v1-malformed-body': 'one unreadable body does not stop the audit',
-  'v1-redacted-redaction': 'a redaction event cannot be redacted',
-  'v1-redacted-step': 'a redacted step/end or turn/end still ends',
-  'v1-run-gone': 'a run that the store knows and that is not there is missed',
-  'v1-segment-cut': 'the problem names the first seq that is missing',
-  'v1-segment-lost': 'a log begins with frame 0',
-  'v1-segment-rewritten': 'a segment follows the last frame of the one before',
-  'v1-segment-start': 'a first frame that is not whole is damage where later frames say so',
-  'v1-segment-start-open': 'a first frame that is not whole is damage where later frames say so',
-  'v1-torn-append': 'frames that recovery will cut are neither counted nor the head',
-}
-
-/** Where it does not yet read what is there. */
-const NOT_READ_YET: Readonly<Record<string, string>> = {
-  'v1-malformed-body': 'one unreadable body does not hide the events behind it',
-  'v1-segment-lost': 'what is intact behind a lost segment is still given',
-  'v1-segment-start': 'what is intact behind a damaged segment is still given',
-}
-
 interface Expected {
   readonly about: string
   readonly opens: 'writable' | 'read-only' | 'FORMAT_TOO_NEW'
@@ -154,9 +129,6 @@ describe('a golden store', () => {
 
   for (const { name, expected } of goldens) {
     const tooNew = expected.opens === 'FORMAT_TOO_NEW'
-    const audited = NOT_YET[name] === undefined ? it : it.fails
-    const read = NOT_READ_YET[name] === undefined ? it : it.fails
-
     if (tooNew) {
       it(`${name} is refused with words by both`, async () => {
         const refused = audit(copyOf(name))
@@ -167,7 +139,7 @@ describe('a golden store', () => {
       continue
     }
 
-    audited(`${name} has the verdict written beside it`, async () => {
+    it(`${name} has the verdict written beside it`, async () => {
       expect(verdictOf(await audit(copyOf(name)))).toEqual(expectedVerdict(expected))
     })
 
@@ -176,7 +148,7 @@ describe('a golden store', () => {
       expect(verdictOf(report)).toEqual(expectedVerdict(expected))
     })
 
-    read(`${name} is read, whole where nothing is wrong`, async () => {
+    it(`${name} is read, whole where nothing is wrong`, async () => {
       await withStore(copyOf(name), async (store) => {
         for (const { run, ok, events } of expected.runs.filter((run) => run.events > 0)) {
           const view = await store.inspectRun(run)

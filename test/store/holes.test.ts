@@ -9,7 +9,7 @@ import { FsLayout } from '../../src/backend/fs-layout.js'
 import { memory } from '../../src/backend/memory.js'
 import { DaglogError } from '../../src/core/errors.js'
 import { encodeFrame } from '../../src/core/frame.js'
-import { GENESIS } from '../../src/core/hash.js'
+import { GENESIS, sha256 } from '../../src/core/hash.js'
 import { LogReader } from '../../src/store/log-reader.js'
 import { shapeOf } from '../../src/store/log-shape.js'
 import { readTail } from '../../src/store/log-tail.js'
@@ -407,12 +407,11 @@ describe('a cache that is wrong', () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
     const bytes = (await backend.readCache('run-index/r')) as Uint8Array
-    const { head: at, state } = JSON.parse(Buffer.from(bytes).toString())
+    // The first line vouches for the second.
+    const { head: at, state } = JSON.parse(Buffer.from(bytes).toString().split('\n')[1] as string)
     for (const wrong of [{ version: state.version }, { ...state, openSteps: 5 }]) {
-      await backend.writeCache(
-        'run-index/r',
-        Buffer.from(JSON.stringify({ head: at, state: wrong })),
-      )
+      const text = JSON.stringify({ head: at, state: wrong })
+      await backend.writeCache('run-index/r', Buffer.from(`${sha256(Buffer.from(text))}\n${text}`))
       await (await world.open()).run('r')
     }
   })

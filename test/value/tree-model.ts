@@ -1,6 +1,6 @@
 /**
- * What the tests of trees share: objects in memory, arbitrary values, and random edits that are made
- * to a tree and to a plain value alike.
+ * What the tests of trees share: objects in memory, arbitrary values, and random edits that are
+ * made to a tree and to a plain value alike.
  */
 import fc from 'fast-check'
 import { vi } from 'vitest'
@@ -8,7 +8,9 @@ import type { Hash } from '../../src/core/hash.js'
 import type { ObjectKind, StoredObject } from '../../src/core/object.js'
 import { type Tree, TreeStore, type TreeStoreOptions, treeChildren } from '../../src/value/tree.js'
 
-/** Long runs take minutes each, and must not be cut off before they have shown what they are for. */
+/**
+ * Long runs take minutes each, and must not be cut off before they have shown what they are for.
+ */
 if (process.env.DAGLOG_LONG !== undefined) vi.setConfig({ testTimeout: 30 * 60_000 })
 
 /** Runs of a property: `usual`, or `long` times that with DAGLOG_LONG. */
