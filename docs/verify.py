@@ -171,7 +171,8 @@ class Log:
             if opened is None: continue
             follows = opened.get('head', {'seq': -1, 'hash': GENESIS})
             self.spans.insert(0, (number, min(length, len(data)), follows['seq'] + 1, follows['hash']))
-            after = opened
+            after = opened if follows['hash'] else None  # It cannot say what it follows: the one before, whole.
+        if self.spans and not self.spans[0][3]: self.problem('frame', 0, 'what the first segment follows is not known')
 
     def problem(self, kind, seq, reason, **place):
         self.problems.append({'kind': kind, 'seq': seq, **place, 'reason': reason})
@@ -181,20 +182,25 @@ class Log:
         frame = read_frame(data, 0, max(data.find(b'\n'), 0), None)
         if number == 0 or frame.seq == 0: return {}
         if frame.type == 'writer/open' and not frame.redacted: return data_of(frame)['previous']
+        if not frame.fault: return self.broken(number, frame.seq)
         at, count = 1, 0
         while found := next_frame(data, at, len(data)):  # Unless a later frame says that it had been: then it is damaged.
             at, count = found[1], count + 1
-            if found[2].lag < count:
-                reason = 'its first frame, which should name the segment before, is not whole'
-                return self.problem('frame', found[2].seq - count, reason, segment=number, byte=0)
+            if found[2].lag < count: return self.broken(number, found[2].seq - count)
+
+    def broken(self, number, seq):
+        """A first frame that should say what it follows and cannot be believed; what is behind it may be whole."""
+        self.problem('frame', seq, 'the first frame of the segment is not as it was written', segment=number, byte=0)
+        return {'head': {'seq': seq - 1, 'hash': None}, 'length': 0}
 
     def walk(self, covered, has, visit):
         """Visit the frames that stand, in order, and go on after bad ones. `covered`: the seq of a known head, or -1."""
         seq, prev = 0, GENESIS
         for number, end, first_seq, first_prev in self.spans:
-            if (seq, prev) != (first_seq, first_prev):
+            if first_prev and (seq, prev) != (first_seq, first_prev):
                 self.problem('frame', seq, 'the segment before does not end where this one begins', segment=number, byte=0)
             data, at, seq, prev, last = self.segments[number], 0, first_seq, first_prev, number == self.spans[-1][0]
+            if not first_prev: at, seq = next((at, frame.seq) for at, _, frame in [next_frame(data, 0, end)])
             pending, durable = [], covered  # Frames that a crash may have torn, and the last seq that it may not.
             while at < end:
                 stop = data.find(b'\n', at, end)

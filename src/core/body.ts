@@ -243,6 +243,16 @@ export function refsOf(bytes: Uint8Array): readonly Ref[] {
   return hasRefs(bytes) ? parseBody(bytes).refs : NO_REFS
 }
 
+/** The same, and none where the body makes no sense: that is for an audit to tell. */
+export function readableRefsOf(bytes: Uint8Array): readonly Ref[] {
+  try {
+    return refsOf(bytes)
+  } catch (error) {
+    if (error instanceof DaglogError) return NO_REFS
+    throw error
+  }
+}
+
 function hasRefs(bytes: Uint8Array): boolean {
   for (let i = 0; i < REFS_KEY.length; i += 1) {
     if (bytes[REFS_AT + i] !== REFS_KEY[i]) return false

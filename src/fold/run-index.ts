@@ -2,7 +2,8 @@
  * What a run must know of itself to go on: how far it is, what is open, which ids are taken.
  * A fold over frames; rebuilt from the log whenever its snapshot does not fit.
  */
-import { parseBody } from '../core/body.js'
+import { type Body, parseBody } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import type { RunStatus, Usage } from '../core/event-map.js'
 import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
@@ -87,7 +88,7 @@ export class RunIndex {
     if (frame.redacted) this.takeRedacted(type)
     const rule = RULES[type]
     if (rule === undefined || frame.redacted) return
-    const { data } = parseBody(frame.body)
+    const data = readableBody(frame.body)?.data
     // Anybody may append a known type with data of another shape: it stands, and says nothing here.
     if (typeof data === 'object' && data !== null) rule(this, data as Record<string, unknown>)
   }
@@ -104,7 +105,8 @@ export class RunIndex {
   }
 
   private takeState({ seq, body, redacted }: IndexedFrame): void {
-    const ref = redacted ? undefined : parseBody(body).refs.find(({ kind }) => kind === 'tree')
+    const refs = redacted ? [] : (readableBody(body)?.refs ?? [])
+    const ref = refs.find(({ kind }) => kind === 'tree')
     if (redacted || ref !== undefined) this.states.push([seq, ref?.root ?? null])
   }
 
@@ -295,6 +297,16 @@ interface Snapshot {
   readonly lastOf: readonly (readonly [string, PlaceRow])[]
   readonly stepKeys: readonly string[]
   readonly states: readonly StateRow[]
+}
+
+/** The body, or undefined where it makes no sense: that is for an audit to tell. */
+function readableBody(body: Uint8Array): Body | undefined {
+  try {
+    return parseBody(body)
+  } catch (error) {
+    if (error instanceof DaglogError) return undefined
+    throw error
+  }
 }
 
 /** Usage is what users and models say; only a number counts. */

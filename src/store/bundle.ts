@@ -4,7 +4,7 @@
  * @see docs/format.md#bundle
  */
 import { createHash } from 'node:crypto'
-import { type Ref, refsOf } from '../core/body.js'
+import { type Ref, readableRefsOf } from '../core/body.js'
 import type { Hash } from '../core/hash.js'
 import type { RunSummary } from '../fold/run-index.js'
 import { encodeObjectRecord } from '../value/object-record.js'
@@ -126,7 +126,8 @@ async function refsOfRun(context: StoreContext, id: string): Promise<Ref[]> {
       span,
       { from: 0, seq: span.firstSeq, prev: span.prev },
       (frame, bytes) => {
-        if (!frame.redacted) refs.push(...refsOf(bytes.subarray(frame.bodyFrom, frame.bodyTo)))
+        if (!frame.redacted)
+          refs.push(...readableRefsOf(bytes.subarray(frame.bodyFrom, frame.bodyTo)))
       },
     )
   }

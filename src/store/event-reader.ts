@@ -3,6 +3,7 @@
  * Never refuses: a bad span is a `log/gap` event, and what is intact behind it is still given.
  */
 import { parseBody, restoreData } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { EventType } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
@@ -65,7 +66,9 @@ export async function* readEvents(
     for await (const raw of readSpan(source, span, span === start.span ? start.from : 0)) {
       if (raw.seq > to) return
       if (wanted(raw))
-        yield raw.type === GAP ? gapEvent(raw) : await loadEvent(source, raw, options.refs === true)
+        yield raw.type === GAP
+          ? gapEvent(raw)
+          : await readableEvent(source, raw, options.refs === true)
     }
   }
 }
@@ -145,6 +148,16 @@ function gapEvent(raw: RawEvent): RunEvent {
   // A gap that a salvaged run recorded is an event like any other; one we found has no hash.
   const data = raw.hash === '' ? JSON.parse(raw.body.toString()) : parseBody(raw.body).data
   return { seq: raw.seq, time: raw.time, type: raw.type, data, hash: raw.hash }
+}
+
+/** A frame can be whole and its body make no sense: another program wrote it. It hides nothing behind it. */
+async function readableEvent(source: EventSource, raw: RawEvent, refs: boolean): Promise<RunEvent> {
+  try {
+    return await loadEvent(source, raw, refs)
+  } catch (error) {
+    if (!(error instanceof DaglogError) || error.code.startsWith('OBJECT_')) throw error
+    return gapEvent(gap(raw.segment, raw.from, raw.to, raw.seq, error.message))
+  }
 }
 
 async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Promise<RunEvent> {

@@ -5,7 +5,7 @@
  * damage. After it they are torn, and the log ends where the atomic append they belong to began.
  * Decides only; cutting and telling are in `recovery.ts`.
  */
-import { type Ref, refsOf } from '../core/body.js'
+import { type Ref, readableRefsOf } from '../core/body.js'
 import { FrameReader } from '../core/frame.js'
 import type { LogReader, Place } from './log-reader.js'
 import type { LogShape, Span } from './log-shape.js'
@@ -219,7 +219,7 @@ class TailWalk {
   readonly visit = (frame: FrameReader, bytes: Buffer, place: Place): void => {
     const body = bytes.subarray(frame.bodyFrom, frame.bodyTo)
     const { seq, hash, time, type, redacted, extra, left } = frame
-    const refs = redacted ? [] : refsOf(body)
+    const refs = redacted ? [] : readableRefsOf(body)
     this.durableSeq = Math.max(this.durableSeq, seq - frame.lag - 1)
     this.pending.push({ seq, hash, place, time, type, redacted, extra, body, left, refs })
     if (left === 0 && (this.pending[0] as Pending).seq <= this.durableSeq)

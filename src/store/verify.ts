@@ -215,6 +215,7 @@ class Audit {
 
   private takeBody(frame: FrameReader, body: Buffer, place: Place): readonly Ref[] {
     const { seq, time, type, redacted, extra } = frame
+    if (OPENING.test(type) && !redacted) parseBody(body) // Strictly; a fold gets around what makes no sense.
     if (OPENING.test(type)) this.index.apply({ seq, time, type, redacted, extra, body, place })
     if (redacted) return []
     if (type === 'redaction')

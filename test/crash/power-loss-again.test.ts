@@ -35,7 +35,7 @@ describe('power lost again during recovery', () => {
   ])(
     'takes nothing that was acknowledged: %s',
     async (name) => {
-      const first = { limit: isLong ? 12 : 5, select: isTelling }
+      const first = { limit: isLong ? 12 : 4, select: isTelling }
       const options = { first, limit: isLong ? 8 : 4, lastOnly: !isLong, disk }
       const visitor = await losePowerTwice(SCENARIOS[name]!, goOn, options)
       console.log(`${name}, lost twice: ${visitor}`)

@@ -412,7 +412,7 @@ describe('a cache that is wrong', () => {
     for (const wrong of [{ version: state.version }, { ...state, openSteps: 5 }]) {
       const text = JSON.stringify({ head: at, state: wrong })
       await backend.writeCache('run-index/r', Buffer.from(`${sha256(Buffer.from(text))}\n${text}`))
-      await (await world.open()).run('r')
+      await (await (await world.open()).run('r')).close()
     }
   })
 
