@@ -5,6 +5,8 @@
 import { encodeData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
+import type { ParentLink } from '../core/event-map.js'
+import type { StoreContext } from './context.js'
 import type { EncodedEvent, Run } from './run.js'
 import type { RunView } from './run-view.js'
 
@@ -69,4 +71,16 @@ async function withoutValues(
     }
   }
   return { type: 'salvage/event', data: encodeData({ seq, reason: cause.code }) }
+}
+
+/** What a salvaged run begins in: its source's frame 0, or where that is gone the head that was noted of it. */
+export async function salvageLink(
+  context: StoreContext,
+  source: RunView,
+): Promise<ParentLink | undefined> {
+  const first = await source.headAt(0)
+  const run = await source.identity()
+  if (first !== undefined && run !== undefined) return { run, ...first, kind: 'salvage' }
+  const noted = (await context.heads.refresh()).head(source.id)
+  return noted && { run: noted.run, seq: noted.seq, hash: noted.hash, kind: 'salvage' }
 }

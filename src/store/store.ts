@@ -22,7 +22,7 @@ import type { RunBeginning } from './run-beginning.js'
 import { newRunId } from './run-id.js'
 import { resolveRun } from './run-reference.js'
 import { RunView, runIdAt } from './run-view.js'
-import { type Salvaged, salvageInto } from './salvage.js'
+import { type Salvaged, salvageInto, salvageLink } from './salvage.js'
 import type { StandardSchema } from './schemas.js'
 import { Snapshots } from './snapshots.js'
 import type { KnownHead } from './verify-report.js'
@@ -335,9 +335,9 @@ export class Store {
   /** A new run with everything that can be read of a damaged one, linked to it. */
   async salvage(reference: string, options: { readonly id?: string } = {}): Promise<Salvaged> {
     const source = await this.inspectRun(reference)
-    const parent = await this.linkTo(source, 0, 'salvage')
+    const parent = await salvageLink(this.context, source)
     const target = await this.createRun({
-      parent,
+      ...(parent === undefined ? {} : { parent }),
       name: 'salvage',
       ...(options.id === undefined ? {} : { id: options.id }),
     })
