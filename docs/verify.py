@@ -348,15 +348,14 @@ def check_tree(root, get, seen):
     return 'whole'
 
 def tree_children(node):
-    """(name, whether it is a node) of each object that a node of a tree refers to."""
+    """(name, what it is) of each object that a node of a tree refers to: True a node, False a blob, else a rope of that length."""
     tag, found = node.take(1)[0] - 32, []
     if tag in (4, 5): node.number()  # Integers.
     elif tag in (6, 10): node.take(8)  # Another number, a date.
     elif tag in (7, 8, 9): node.take(node.number())  # Text, bytes, a large integer.
     elif tag in (11, 12, 13):  # The same where they are long.
-        node.number()
-        kind = node.take(1)[0]
-        found = [(node.take(32).hex(), kind == 3)]
+        length, kind = node.number(), node.take(1)[0]
+        found = [(node.take(32).hex(), length if kind == 2 else False)]
     elif tag == 16:  # An object of a few keys.
         for _ in range(node.number()):
             node.take(node.number())
@@ -372,9 +371,6 @@ def tree_children(node):
     elif tag in (20, 21):  # A value, or a part, that is an object of its own.
         if tag == 21: node.number()
         found = [(node.take(32).hex(), True)]
-    elif tag == 22:  # A long text, bytes or integer in pieces.
-        node.number()
-        while node.at < len(node.data): found.append((node.take(32).hex(), False))
     elif not 0 <= tag <= 3: raise ValueError(f'{tag} is no part of a tree')
     return found
 

@@ -129,8 +129,17 @@ export class FsLocks {
 
   /** Give a lock back. One that is no longer ours stays. */
   release(log: LockName, segment: number, token: string): void {
-    if (this.read(this.layout.lock(log, segment))?.token === token)
-      this.disk.remove(this.layout.lock(log, segment))
+    const path = this.layout.lock(log, segment)
+    if (this.isOurs(path, token)) this.disk.remove(path)
+  }
+
+  private isOurs(path: string, token: string): boolean {
+    try {
+      return this.read(path)?.token === token
+    } catch {
+      // Most likely it is. Kept, it would lock everybody out for as long as we live; gone, it costs courtesy only.
+      return true
+    }
   }
 
   /** Remove the locks of segments that a higher one has made meaningless. */

@@ -2,11 +2,14 @@
  * What a store takes, and what of that runs share.
  * Reads every value of every run; the numbers are exact while nobody writes. Runs that cannot be read hide
  * no others.
- * Memory: about 150 bytes for each object, and as much again for those of the largest run.
+ * Memory: about 120 bytes for each object, and as much again for those of the largest run.
  */
+import type { Backend } from '../backend/backend.js'
 import type { Hash } from '../core/hash.js'
+import type { RunHead } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
 import { walkValues } from './run-values.js'
+import { runIdAt } from './run-view.js'
 import { missing, valueObjects } from './values.js'
 
 /** All in bytes. */
@@ -51,10 +54,12 @@ export interface DuReport {
 export async function usage(context: StoreContext): Promise<DuReport> {
   const { backend } = context
   const owners = new Owners()
-  const places = (await backend.listRuns()).map(({ id, place }) => id ?? place).sort()
+  const { list } = await context.heads.read()
+  const ids: string[] = []
+  for (const place of await backend.listRuns()) ids.push(await runIdAt(context, place))
   const found: Measured[] = []
-  for (const [number, id] of places.entries())
-    found.push(await measure(context, id, { owners, number }))
+  for (const [number, id] of ids.sort().entries())
+    found.push(await measure(backend, { id, noted: list.head(id) }, { owners, number }))
   const runs = found.map((run, number): RunUsage => ({ ...run, ...owners.of(number) }))
   const storeLog = await backend.logBytes('store')
   const packs = await backend.objectBytes(undefined)
@@ -72,11 +77,10 @@ export async function usage(context: StoreContext): Promise<DuReport> {
 type Measured = Omit<RunUsage, 'unique' | 'shared'>
 
 async function measure(
-  context: StoreContext,
-  id: string,
+  backend: Backend,
+  { id, noted }: { readonly id: string; readonly noted: RunHead | undefined },
   { owners, number }: { readonly owners: Owners; readonly number: number },
 ): Promise<Measured> {
-  const { backend } = context
   const run = { id, log: 0, logStored: 0, values: 0, open: 0 }
   try {
     for (const { bytes } of await backend.segments({ run: id })) run.log += bytes
@@ -84,7 +88,7 @@ async function measure(
     // A medium that does not seal has one place for all objects.
     run.open = backend.can.seals ? await backend.objectBytes(id) : 0
     const seen = new Set<string>()
-    await walkValues(context, id, async (ref, by) => {
+    await walkValues(backend, { id, noted }, async (ref, by) => {
       run.values += ref.size
       for await (const { hash, object } of valueObjects(backend, ref, id, seen)) {
         if (object === undefined) throw missing(hash, ref, by)

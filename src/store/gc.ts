@@ -2,14 +2,17 @@
  * Garbage collection: dropping the objects that no run refers to.
  * All or nothing in its judgement: where a run, a value or a pack cannot be read whole, nothing is dropped,
  * for what cannot be read cannot be known to be dead. Nobody writes meanwhile.
- * Memory: about 200 bytes for each object that runs refer to.
+ * Memory: about 130 bytes for each object that runs refer to.
  * @see docs/format.md#objects
  */
+import type { Backend } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
+import type { RunHead, RunList } from '../fold/run-list.js'
 import type { StoreContext } from './context.js'
+import { chainBroken } from './open-log.js'
 import { walkValues } from './run-values.js'
+import { runIdAt } from './run-view.js'
 import { explained, missing, valueObjects, wasSeen } from './values.js'
-import { verifyStore } from './verify-store.js'
 
 export interface GcReport {
   /** Runs whose values were followed. */
@@ -50,27 +53,32 @@ export async function collect(
 
 /** Follow every value of every run. */
 async function mark(context: StoreContext): Promise<{ runs: number; seen: ReadonlySet<string> }> {
-  await checkStoreLog(context)
-  await checkNoneGone(context)
+  const list = await headsOf(context)
   const seen = new Set<string>()
   const places = await context.backend.listRuns()
-  for (const { id, place } of places) await markRun(context, id ?? place, seen)
+  for (const place of places) {
+    const id = await runIdAt(context, place)
+    await markRun(context.backend, { id, noted: list.head(id) }, seen)
+  }
   return { runs: places.length, seen }
 }
 
-async function markRun(context: StoreContext, id: string, seen: Set<string>): Promise<void> {
-  const { backend } = context
+async function markRun(
+  backend: Backend,
+  run: { readonly id: string; readonly noted: RunHead | undefined },
+  seen: Set<string>,
+): Promise<void> {
   try {
-    await walkValues(context, id, async (ref, by) => {
+    await walkValues(backend, run, async (ref, by) => {
       try {
-        for await (const { hash, object } of valueObjects(backend, ref, id, seen))
+        for await (const { hash, object } of valueObjects(backend, ref, run.id, seen))
           if (object === undefined) throw missing(hash, ref, by)
       } catch (error) {
         throw explained(error, ref, by)
       }
     })
   } catch (error) {
-    throw named(error, id)
+    throw named(error, run.id)
   }
 }
 
@@ -86,26 +94,20 @@ function named(error: unknown, run: string): unknown {
   )
 }
 
-/** What it says of runs is needed in full: heads that it covers, and which runs were deleted. */
-async function checkStoreLog(context: StoreContext): Promise<void> {
-  const [problem] = (await verifyStore(context, [], {})).storeLog.problems
-  if (problem === undefined) return
-  const { seq, segment, byte, reason } = problem
-  throw new DaglogError(
-    'CHAIN_BROKEN',
-    `the store's log, seq ${seq}, segment ${segment}, byte ${byte}: ${reason}. Nothing was dropped; try: a backup of store.*.jsonl`,
-    { log: 'store', seq, segment, byte },
-  )
-}
-
-/** A run that went without a word may come back with the rest of a backup, and wants its objects then. */
-async function checkNoneGone({ backend, heads }: StoreContext): Promise<void> {
-  for (const { id, seq } of (await heads.refresh()).all()) {
+/**
+ * What the store's log says of runs, of which nothing may be missing: it covers their ends, and a run that
+ * went without a word may come back with the rest of a backup, and wants its objects then.
+ */
+async function headsOf({ backend, heads }: StoreContext): Promise<RunList> {
+  const { list, tail } = await heads.read()
+  if (tail.damage !== undefined) throw chainBroken('store', tail.damage)
+  for (const { id, seq } of list.all()) {
     if (await backend.hasRun(id)) continue
     throw new DaglogError(
       'CHAIN_BROKEN',
-      `run ${id} is not here, and the store's log knows of no deletion (its head was seq ${seq}). Nothing was dropped; try: restore it, or record that it is gone with \`daglog rm ${id} --yes\``,
+      `run ${id} is not here, and the store's log knows of no deletion (its head was seq ${seq}); try: restore it, or record that it is gone with \`daglog rm ${id} --yes\``,
       { run: id, seq },
     )
   }
+  return list
 }

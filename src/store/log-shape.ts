@@ -117,6 +117,7 @@ async function openingOf(reader: LogReader, { number, bytes }: Segment): Promise
   if (line === undefined || !frame.read(line, 0, line.length, undefined)) {
     return unreadable(reader, { number, bytes })
   }
+  if (await isCutShort(reader, { number, bytes }, frame, line.length + 1)) return { kind: 'dead' }
   // A writer that died before its first frame was whole leaves the log to begin in a later segment.
   if (frame.seq === 0) return { kind: 'first' }
   const previous = frame.redacted
@@ -125,6 +126,43 @@ async function openingOf(reader: LogReader, { number, bytes }: Segment): Promise
   if (frame.type !== 'writer/open' || previous === undefined)
     return { kind: 'broken', firstSeq: frame.seq }
   return { kind: 'follows', previous }
+}
+
+/**
+ * Whether the append that opens a segment did not become whole, and nothing behind it says that it was
+ * durable. Then nothing of the segment was acknowledged, and what the opening says is to be found anew.
+ */
+async function isCutShort(
+  reader: LogReader,
+  { number, bytes }: { readonly number: number; readonly bytes: number },
+  { seq, left, hash }: { readonly seq: number; readonly left: number; readonly hash: Hash },
+  end: number,
+): Promise<boolean> {
+  const frame = new FrameReader()
+  let prev = hash
+  let at = end
+  for (let next = seq + 1; next <= seq + left; next += 1) {
+    const line = await reader.lineAt(number, at, bytes)
+    if (line === undefined || !frame.read(line, 0, line.length, prev) || frame.seq !== next)
+      return !(await isProven(reader, { segment: number, to: bytes }, { seq: next - 1, from: at }))
+    prev = frame.hash
+    at += line.length + 1
+  }
+  return false
+}
+
+/** Whether a frame from `from` on says that frame `seq` was durable when it was written. */
+async function isProven(
+  reader: LogReader,
+  span: { readonly segment: number; readonly to: number },
+  { seq, from }: { readonly seq: number; readonly from: number },
+): Promise<boolean> {
+  for (let at = from; ; ) {
+    const later = await nextWellFormed(reader, span, at)
+    if (later === undefined) return false
+    if (later.seq - later.lag - 1 >= seq) return true
+    at = later.place.to
+  }
 }
 
 function previousOf(body: Uint8Array): EventMap['writer/open']['previous'] | undefined {

@@ -3,32 +3,33 @@
  * Goes only as far as the run can be trusted: what recovery would cut is no part of it, and where anything
  * before that is not as it was written, the walk is refused rather than cut short.
  */
+import type { Backend } from '../backend/backend.js'
 import { type Ref, refsOf } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { GENESIS } from '../core/hash.js'
 import type { RunHead } from '../fold/run-list.js'
-import type { StoreContext } from './context.js'
 import { LogReader } from './log-reader.js'
 import { type LogShape, shapeOf } from './log-shape.js'
 import { readTail, standsAt } from './log-tail.js'
 import { nextWellFormed, type Visit, walkSpan } from './log-walk.js'
 import { chainBroken } from './open-log.js'
-import { RunView } from './run-view.js'
 import { hasValue, type Referrer } from './values.js'
 
 /**
  * Call `visit` for each value of the run, again where it is referred to again.
+ * @param run.noted What the store's log says of it.
  * @throws CHAIN_BROKEN where the log is damaged, ends before its head in the store's log, or ends in bytes
  *   of which nobody can tell yet whether they count; FRAME_INVALID; and what `visit` throws.
  */
 export async function walkValues(
-  context: StoreContext,
-  id: string,
+  backend: Backend,
+  { id, noted }: { readonly id: string; readonly noted: RunHead | undefined },
   visit: (ref: Ref, by: Referrer) => Promise<void>,
 ): Promise<void> {
-  const reader = new LogReader(context.backend, { run: id })
+  const reader = new LogReader(backend, { run: id })
   const shape = await shapeOf(reader)
-  const lastSeq = await standsTo(context, id, reader, shape)
+  if (noted !== undefined) await checkHead(reader, shape, noted)
+  const lastSeq = await standsTo(reader, shape, { id, noted })
   await walkChained(reader, shape, (frame, bytes) => {
     const { seq, redacted } = frame
     if (redacted || seq > lastSeq) return
@@ -47,18 +48,14 @@ async function visitAll(
 
 /** The seq of the last frame that stands, or -1; the same decision that recovery would come to. */
 async function standsTo(
-  context: StoreContext,
-  id: string,
   reader: LogReader,
   shape: LogShape,
+  { id, noted }: { readonly id: string; readonly noted: RunHead | undefined },
 ): Promise<number> {
-  const { backend } = context
-  const noted = await headOf(context, id)
-  if (noted !== undefined) await checkHead(reader, shape, noted)
   const tail = await readTail(reader, {
     shape,
     coveredSeq: noted?.seq ?? -1,
-    hasObject: (ref) => hasValue(backend, ref, id),
+    hasObject: (ref) => hasValue(reader.backend, ref, id),
     onFrame: () => {},
   })
   if (tail.damage !== undefined) throw chainBroken(reader.log, tail.damage)
@@ -66,16 +63,6 @@ async function standsTo(
   if (tail.torn?.maybeAcknowledged === true || (await hasDoubtful(reader, shape)))
     throw undecided(id, seq + 1)
   return seq
-}
-
-/** What the store's log says of a run, also where the run's place does not spell its id. */
-async function headOf(context: StoreContext, id: string): Promise<RunHead | undefined> {
-  const list = await context.heads.refresh()
-  const head = list.head(id)
-  if (head !== undefined) return head
-  const identity = await new RunView(context, id).identity()
-  const known = identity === undefined ? undefined : list.idOf(identity)
-  return known === undefined ? undefined : list.head(known)
 }
 
 async function checkHead(reader: LogReader, shape: LogShape, noted: RunHead): Promise<void> {

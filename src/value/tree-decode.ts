@@ -11,7 +11,6 @@ import { Cutter, TREE_CUT_ITEMS_MAX } from './tree-cut.js'
 import { TAG } from './tree-encode.js'
 import { keyUnder, MAP_DEPTH_MAX } from './tree-key.js'
 import { innerOf } from './tree-list.js'
-import { piecesOf } from './tree-long.js'
 import { countBits } from './tree-map.js'
 import {
   bodySize,
@@ -80,11 +79,8 @@ export function decodeNode(
 export function treeChildren(bytes: Uint8Array, hash?: Hash): readonly ObjectRef[] {
   const context = { hash: hash ?? sha256(bytes), referrer: 'the caller', home: NOWHERE }
   const decoder = new Decoder(bytes, context, true)
-  if (bytes[0] !== TAG.pieces) {
-    decoder.whole(decoder.root())
-    return decoder.refs
-  }
-  return piecesOf(decoder.reader).hashes.map((piece) => ({ hash: piece, kind: 'blob' }))
+  decoder.whole(decoder.root())
+  return decoder.refs
 }
 
 const NOWHERE: TreeHome = {

@@ -57,8 +57,6 @@ export const TAG = {
   value: VERSION | 20,
   /** A part of a map or list that is its own object: entries or elements in it, object. */
   part: VERSION | 21,
-  /** A content cut into blobs, see `tree-long.ts`. */
-  pieces: VERSION | 22,
 } as const
 
 /** A value as it stands inside its parent. */

@@ -93,7 +93,7 @@ describe('too few file handles', () => {
       const store = await openStore(${JSON.stringify(dir)}, { onNotice() {} })
       const runs = []
       let failure
-      for (let n = 0; n < 64 && failure === undefined; n += 1) {
+      for (let n = 0; n < 160 && failure === undefined; n += 1) {
         await store.run('r' + n).then((run) => runs.push(run), (error) => { failure = error })
       }
       if (failure === undefined) throw new Error('no limit was met')
@@ -108,9 +108,13 @@ describe('too few file handles', () => {
     `
     const script = join(temporaryDir(), 'program.mjs')
     writeFileSync(script, program)
-    const result = spawnSync('sh', ['-c', `ulimit -n 48; exec "${process.execPath}" "${script}"`], {
-      encoding: 'utf8',
-    })
+    const result = spawnSync(
+      'sh',
+      ['-c', `ulimit -n 128; exec "${process.execPath}" "${script}"`],
+      {
+        encoding: 'utf8',
+      },
+    )
     expect(result.stderr).toBe('')
     const said = JSON.parse(result.stdout)
     expect(said.code).toMatch(/^(?:WRITE_FAILED|READ_FAILED)$/)

@@ -7,9 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { DaglogError, type Run } from '../../src/index.js'
 import type { DiskOperation } from '../../src/testing/disk-operation.js'
 import type { SimulatedDisk } from '../../src/testing/simulated-disk.js'
-import { STORE_ROOT } from './machine.js'
 import { losePower, type Scenario, type Stage, type Visitor } from './power-loss.js'
-import { large } from './scenarios.js'
+import { large, leaveTorn } from './scenarios.js'
 
 const isLong = process.env.DAGLOG_LONG !== undefined
 const HOUR_MS = 3_600_000
@@ -138,20 +137,6 @@ class StubbornProgram {
   }
 }
 
-/** A run that was left in a turn, with half an event and half an object at the end. */
-async function leaveTorn({ machine, disk, ledger }: Stage): Promise<void> {
-  const { store, kill } = await machine.start()
-  const run = await store.run('r')
-  await ledger.append(run, [['turn/start', { turn: 9 }]])
-  await ledger.append(run, [['note', { text: large(9) }]])
-  await run.append('assistant/chunk', { text: large(10) })
-  kill()
-  for (const name of ['log.000000.jsonl', 'objects.open']) {
-    const path = `${STORE_ROOT}/runs/r/${name}`
-    disk.cut(path, disk.sizeOf(path)! - 20)
-  }
-}
-
 interface Strikes {
   readonly durability: 'step' | 'os'
   /** What the program finds in the beginning; nothing unless told. */
@@ -177,11 +162,9 @@ async function strikeEverywhere(
         fault.mend()
       },
     }
-    const t0 = performance.now()
     const visitor = await strike(scenario).catch((error: unknown) => {
       throw new Error(`at place ${nth}`, { cause: error })
     })
-    if (performance.now() - t0 > 2000) console.log("SLOW", nth, struck, performance.now() - t0)
     if (struck === undefined) return sum
     sum.places += 1
     sum.states += visitor.states

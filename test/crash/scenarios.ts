@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { memory, openStore, type Run } from '../../src/index.js'
-import type { MachineProcess } from './machine.js'
+import { type MachineProcess, STORE_ROOT } from './machine.js'
 import type { Scenario, Stage } from './power-loss.js'
 
 /** A value that goes out of line. */
@@ -238,6 +238,23 @@ const takeover: Scenario = {
   },
 }
 
+/** A run that was left in a turn, with half an event and half an object at the end. */
+export async function leaveTorn({ machine, disk, ledger }: Stage): Promise<void> {
+  const { store, kill } = await machine.start()
+  const run = await store.run('r')
+  await ledger.append(run, [['turn/start', { turn: 9 }]])
+  await ledger.append(run, [['note', { text: large(9) }]])
+  await run.append('assistant/chunk', { text: large(10) })
+  kill()
+  for (const name of ['log.000000.jsonl', 'objects.open']) {
+    const path = `${STORE_ROOT}/runs/r/${name}`
+    disk.cut(path, disk.sizeOf(path)! - 20)
+  }
+}
+
+/** Cuts half an event and half an object, and closes a turn. */
+const recovery: Scenario = { before: leaveTorn, play: goOn }
+
 /** Chunks ride along unsynced until something is synced. */
 const chunks: Scenario = {
   before,
@@ -362,6 +379,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'keeping the list of runs': heads,
   'processes taking turns': takingTurns,
   'taking over from dead processes': takeover,
+  'recovering torn bytes': recovery,
   'chunks that ride along': chunks,
   'durability os': handedToSystem,
   'deleting a run': deletion,

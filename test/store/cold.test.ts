@@ -304,6 +304,8 @@ describe('damage in a log at rest', () => {
       writeFileSync(path, log.file.subarray(0, bytes))
       await expectNothingWrong(log, `${bytes} bytes`)
     }
+    rmSync(path)
+    await expectNothingWrong(log, 'no file')
   })
 
   it('is no reason to cut: the run is not written to, and its bytes stay', async () => {

@@ -68,7 +68,8 @@ export async function liveIn(store: Store): Promise<Set<Hash>> {
   const live = new Set<Hash>()
   for (const { id, place } of await store.context.backend.listRuns()) {
     const run = id ?? place
-    await walkValues(store.context, run, async (ref) => {
+    const noted = (await store.context.heads.refresh()).head(run)
+    await walkValues(store.context.backend, { id: run, noted }, async (ref) => {
       const all = valueObjects(store.context.backend, ref, run, new Set())
       for await (const { hash } of all) live.add(hash)
     })

@@ -111,10 +111,14 @@ class Model {
       return
     }
     const key = `k${written.length % 3}`
-    const done = await open.setState((draft) => {
+    const change = (draft: Record<string, unknown>): void => {
       draft[key] = value
+    }
+    const done = await open.setState(change).catch((error: DaglogError) => {
+      // A fork that wrote no state yet has that of its parent, which may have been deleted by force.
+      expect(error.code).toBe('RUN_NOT_FOUND')
     })
-    if (done !== undefined) written.push({ type: 'state/write', value: open.state.toJSON() })
+    if (done) written.push({ type: 'state/write', value: open.state.toJSON() })
   }
 
   private async fork(id: string, into: string): Promise<void> {
@@ -240,7 +244,7 @@ describe('gc', () => {
     )
     expect(collections).toBeGreaterThan(20)
     expect(dropped).toBeGreaterThan(0)
-  })
+  }, 900_000)
 })
 
 /** Runs with values of their own and one that all have, all ended; and `gone`, which is deleted. */
@@ -499,7 +503,7 @@ describe('a writer that comes while the store is collected', () => {
     }
     expect(collected).toBeGreaterThan(0)
     expect(collected).toBeLessThanOrEqual(rounds)
-  })
+  }, 900_000)
 })
 
 /** Let others go first, now and then, before each call to the medium. */
@@ -632,7 +636,7 @@ describe('a collector that died', () => {
       }
     }
     expect(states).toBeGreaterThan(20)
-  })
+  }, 900_000)
 })
 
 describe('a store in memory', () => {

@@ -1,13 +1,17 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../../src/backend/memory.js'
+import { encodeData } from '../../src/core/body.js'
 import type { Hash } from '../../src/core/hash.js'
 import { type Backend, openStore, type Run, type RunView, type Store } from '../../src/index.js'
 import type { BundleSource } from '../../src/store/bundle-import.js'
 import { SimulatedDisk } from '../../src/testing/simulated-disk.js'
 import { treeFrom } from '../../src/value/tree.js'
+import { redacted } from '../core/frames.js'
 import { Machine } from '../crash/machine.js'
-import { temporaryStore } from './temporary.js'
+import { flipBit, logPath, tamper, temporaryStore } from './temporary.js'
 
 const numRuns = process.env.DAGLOG_LONG ? 400 : 25
 
@@ -583,6 +587,43 @@ describe('verify', () => {
     await again.append('note', 'still here')
     await again.append('state/write', { value: { a: 2 } })
     expect(again.state.toJSON()).toEqual({ a: 2 })
+  })
+})
+
+describe('a state that is asked for', () => {
+  it('behind damage is not known, and is not taken to be an earlier one', async () => {
+    const { store, dir } = await temporaryStore()
+    const run = await store.run('r')
+    for (const value of [1, 2, 3]) await run.append('state/write', { value })
+    await run.close()
+    // What was folded before the damage is still known.
+    rmSync(join(dir, 'cache'), { recursive: true })
+    tamper(logPath(dir, 'r'), (bytes) => flipBit(bytes, (bytes.indexOf('{"seq":2') + 200) * 8))
+    const view = await (await temporaryStore(dir)).store.inspectRun('r')
+    expect((await view.stateAt(1))?.toJSON()).toBe(1)
+    for (const seq of [2, 3, undefined])
+      await expect(view.stateAt(seq)).rejects.toMatchObject({ code: 'CHAIN_BROKEN' })
+  })
+
+  it('where it was redacted is not known either, until another is written', async () => {
+    const { store, dir } = await temporaryStore()
+    const run = await store.run('r')
+    for (const value of [1, 'secret', 3]) await run.append('state/write', { value })
+    const data = { seq: 2, reason: 'a secret', actor: 'test' }
+    await run.appendEncoded([{ type: 'redaction', data: encodeData(data) }])
+    await run.close()
+    tamper(logPath(dir, 'r'), (bytes) => {
+      const lines = bytes.toString('latin1').split(/(?<=\n)/)
+      lines[2] = redacted(Buffer.from(lines[2] as string, 'latin1')).toString('latin1')
+      return Buffer.from(lines.join(''), 'latin1')
+    })
+    rmSync(join(dir, 'cache'), { recursive: true })
+    const other = (await temporaryStore(dir)).store
+    const view = await other.inspectRun('r')
+    expect((await view.stateAt(1))?.toJSON()).toBe(1)
+    await expect(view.stateAt(2)).rejects.toMatchObject({ code: 'BODY_REDACTED', data: { seq: 2 } })
+    expect((await view.stateAt(3))?.toJSON()).toBe(3)
+    expect((await other.verify('r')).runs[0]).toMatchObject({ ok: true, redacted: [2] })
   })
 })
 

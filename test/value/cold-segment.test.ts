@@ -196,7 +196,7 @@ describe('a damaged cold segment', () => {
     const { blocks } = readFooter((at, count) => file.subarray(at, at + count), file.length)
     const last = blocks.at(-1)!
     const footerAt = last.atByte + last.bytes
-    for (let bit = footerAt * 8; bit < file.length * 8; bit += 5) {
+    for (let bit = footerAt * 8; bit < file.length * 8; bit += 13) {
       const { all, told, reader } = open(flipped(file, bit))
       expect(told.length).toBeGreaterThan(0)
       expect(all.equals(log.bytes)).toBe(true)
@@ -227,6 +227,38 @@ describe('a damaged cold segment', () => {
       }),
       { numRuns: long ? 1000 : 60 },
     )
+  })
+
+  it('is told from a disk that cannot be read, which passes through and leaves no gap', async () => {
+    const log = longLog()
+    const file = await coldOf(log.bytes)
+    const busy = Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+    for (let failing = 0; failing < 12; failing += 1) {
+      let calls = 0
+      const told: string[] = []
+      const read = (at: number, count: number): Buffer => {
+        calls += 1
+        if (calls === failing + 1) throw busy
+        return file.subarray(at, at + count)
+      }
+      const attempt = (): ColdReader | Error => {
+        try {
+          return ColdReader.open(read, file.length, (reason) => told.push(reason))
+        } catch (error) {
+          return error as Error
+        }
+      }
+      const first = attempt()
+      expect(first instanceof ColdReader || first === busy).toBe(true)
+      const reader = (first instanceof ColdReader ? first : attempt()) as ColdReader
+      try {
+        expect(reader.read(0, reader.original).equals(log.bytes)).toBe(true)
+      } catch (error) {
+        expect(error).toBe(busy)
+      }
+      expect(reader.read(0, reader.original).equals(log.bytes)).toBe(true)
+      expect(told).toEqual([])
+    }
   })
 
   it('is never a crash, whatever its bytes are', () => {

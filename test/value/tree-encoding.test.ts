@@ -156,7 +156,6 @@ const REFUSED: [string, string][] = [
   ['an inner node without children', '33 01 00'],
   ['a root that is a reference', `34 ${'00'.repeat(32)}`],
   ['a part as a root', `35 02 ${'00'.repeat(32)}`],
-  ['pieces as a root', `36 808008 ${'00'.repeat(32)}`],
 ]
 
 test('bytes that no value has are refused', () => {
