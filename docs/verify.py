@@ -314,6 +314,10 @@ class Packs:
 def check_value(ref, get):
     """Whether the value of a ref is whole, missing, damaged or not checked. Its root is a blob where it has its name."""
     _, digest, root, size, _ = ref
+    return check_rope(root, size, get, digest)
+
+def check_rope(root, size, get, digest=None):
+    """The same of a rope, or where `digest` is given of a rope or blob with these exact bytes."""
     hashing, todo = hashlib.sha256(), [(root, root != digest, size)]
     while todo:
         name, is_rope, size = todo.pop()
@@ -332,19 +336,24 @@ def check_value(ref, get):
             entries.append((child.hex(), head & 3 == 2, head >> 2) if head & 3 else (None, False, child))
         if total != size: return 'damaged'
         todo += reversed(entries)
-    return 'whole' if hashing.hexdigest() == digest else 'damaged'
+    return 'damaged' if digest and hashing.hexdigest() != digest else 'whole'
 
 def check_tree(root, get, seen):
     """The same of a tree, which is its objects; those in `seen` were whole before."""
     todo = [(root, True)]
     while todo:
-        name, is_node = todo.pop()
+        name, what = todo.pop()  # True a node, False a blob, else a rope of that length.
         if name in seen: continue
+        if what not in (True, False):
+            state = check_rope(name, what, get)
+            if state != 'whole': return state
+            seen.add(name)
+            continue
         data = get(name)
         if data is None or data == 'not checked': return data or 'missing'
         if sha256(data) != name: return 'damaged'
         seen.add(name)
-        if is_node: todo += tree_children(Input(data))
+        if what is True: todo += tree_children(Input(data))
     return 'whole'
 
 def tree_children(node):

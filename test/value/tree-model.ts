@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { vi } from 'vitest'
 import type { Hash } from '../../src/core/hash.js'
 import type { ObjectKind, StoredObject } from '../../src/core/object.js'
+import { ropeChildren } from '../../src/value/rope.js'
 import { type Tree, TreeStore, type TreeStoreOptions, treeChildren } from '../../src/value/tree.js'
 
 /**
@@ -50,10 +51,19 @@ export class MemoryObjects {
       const object = this.objects.get(next.hash)
       if (object === undefined) throw new Error(`missing ${next.hash}`)
       if (object.kind !== next.kind) throw new Error(`${next.hash} is a ${object.kind}`)
-      if (next.kind === 'tree') work.push(...treeChildren(object.bytes, next.hash))
+      work.push(...childrenOf(next.kind, object.bytes))
     }
     return found
   }
+}
+
+/** What an object refers to, read as its kind says. */
+export function childrenOf(
+  kind: ObjectKind,
+  bytes: Uint8Array,
+): readonly { readonly hash: Hash; readonly kind: ObjectKind }[] {
+  if (kind === 'rope') return ropeChildren(bytes)
+  return kind === 'tree' ? treeChildren(bytes) : []
 }
 
 /** Keys that are trouble somewhere: integers, prototypes, lone surrogates, order by code unit. */
