@@ -316,7 +316,7 @@ def check_value(ref, get):
     _, digest, root, size, _ = ref
     return check_rope(root, size, get, digest)
 
-def check_rope(root, size, get, digest=None):
+def check_rope(root, size, get, digest=None, seen=None):
     """The same of a rope, or where `digest` is given of a rope or blob with these exact bytes."""
     hashing, todo = hashlib.sha256(), [(root, root != digest, size)]
     while todo:
@@ -324,6 +324,7 @@ def check_rope(root, size, get, digest=None):
         data = get(name) if name else size  # Without a name: literal bytes of a rope's node.
         if data is None or data == 'not checked': return data or 'missing'
         if name and sha256(data) != name: return 'damaged'
+        if name and seen is not None: seen.add(name)
         if not is_rope:
             if name and len(data) != size: return 'damaged'
             hashing.update(data)
@@ -345,9 +346,8 @@ def check_tree(root, get, seen):
         name, what = todo.pop()  # True a node, False a blob, else a rope of that length.
         if name in seen: continue
         if what not in (True, False):
-            state = check_rope(name, what, get)
+            state = check_rope(name, what, get, seen=seen)
             if state != 'whole': return state
-            seen.add(name)
             continue
         data = get(name)
         if data is None or data == 'not checked': return data or 'missing'

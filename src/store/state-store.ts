@@ -42,7 +42,10 @@ export class StateStore {
     this.fresh = []
     const root = tree.commit(this.trees)
     const ref: Ref = { pointer, sha256: root, root, size: 0, kind: 'tree' }
-    return { pointer, ref, objects: this.fresh }
+    const objects = this.fresh
+    // A first state may be many megabytes, which nobody needs once they are written.
+    this.fresh = []
+    return { pointer, ref, objects }
   }
 
   /** The state under a root; its nodes are read as they are needed. */
