@@ -24,21 +24,27 @@ process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 function daglog(args, { dir = store, expect = 0, lines = Number.POSITIVE_INFINITY } = {}) {
   console.log(dim(`  $ daglog ${args.join(' ')}`))
   const env = { ...process.env, ...(colour ? { FORCE_COLOR: '1' } : {}) }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, '--store', dir, ...args], { encoding: 'utf8', env })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, '--store', dir, ...args], {
+    encoding: 'utf8',
+    env,
+  })
   const shown = `${stdout}${stderr}`.trimEnd().split('\n')
   for (const line of shown.slice(0, lines)) console.log(`    ${line}`)
   if (shown.length > lines) console.log(dim(`    ... ${shown.length - lines} lines more`))
   if (expect !== 0) console.log(dim(`    exit ${status}`))
-  if (status !== expect) throw new Error(`daglog ${args[0]} exited with ${status}, expected ${expect}`)
+  if (status !== expect)
+    throw new Error(`daglog ${args[0]} exited with ${status}, expected ${expect}`)
   return stdout
 }
 
 function agent(run, ...more) {
-  const { signal, status } = spawnSync(process.execPath, [AGENT, store, run, ...more], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const { signal, status } = spawnSync(process.execPath, [AGENT, store, run, ...more], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   if (status !== 0 && signal !== 'SIGKILL') throw new Error(`the agent exited with ${status}`)
 }
 
-console.log('An agent audits the packages in this project\'s lockfile. daglog records it.')
+console.log("An agent audits the packages in this project's lockfile. daglog records it.")
 agent('audit')
 
 title('1. What did it see?')
@@ -59,7 +65,9 @@ const bytes = readFileSync(log)
 const at = bytes.indexOf('ECONNRESET')
 bytes[at] ^= 0x20
 writeFileSync(log, bytes)
-console.log(`  Somebody changes one letter in a copy ("${'ECONNRESET'}" to "${bytes.toString('latin1', at, at + 10)}"):`)
+console.log(
+  `  Somebody changes one letter in a copy ("${'ECONNRESET'}" to "${bytes.toString('latin1', at, at + 10)}"):`,
+)
 daglog(['verify', 'audit'], { dir: copy, expect: 3 })
 
 title('And when it dies half-way?')
