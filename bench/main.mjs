@@ -18,6 +18,7 @@ const TOPICS = {
   verify: async () => (await import('./topic-verify.mjs')).verify,
   frame: async () => (await import('./topic-frame.mjs')).frame,
   cold: async () => (await import('./topic-cold.mjs')).cold,
+  state: async () => (await import('./topic-state.mjs')).state,
   growing: async () => (await import('./topic-growing.mjs')).growing,
   pages: async () => (await import('./topic-pages.mjs')).pages,
   startup: async () => (await import('./topic-startup.mjs')).startup,

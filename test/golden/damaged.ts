@@ -389,6 +389,7 @@ const segmentStartOpen: Golden = {
     {
       run: 'run',
       events: 5,
+      head: 5,
       problems: [['frame', 3]],
       coveredSeq: 0,
     },
