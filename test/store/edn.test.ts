@@ -98,8 +98,20 @@ describe('EDN', () => {
   })
 
   it('has no limit of depth', () => {
-    const value = nested(5_000, 'x')
-    expect(isSameValue(read(ednOf(value)), value)).toBe(true)
+    const depth = 50_000
+    let level: unknown = parseEDNString(ednOf(nested(depth, 'x')))
+    for (let above = depth; above > 0; above -= 1) {
+      if (above % 2 === 1) {
+        expect(level).toHaveLength(1)
+        level = (level as [unknown])[0]
+      } else {
+        const { map } = level as { map: [unknown, unknown][] }
+        expect(map).toHaveLength(1)
+        expect(map[0]?.[0]).toEqual({ key: 'in' })
+        level = map[0]?.[1]
+      }
+    }
+    expect(level).toBe('x')
   })
 })
 
