@@ -9,6 +9,7 @@
  *     }
  * @see docs/format.md#events
  */
+import type { Content } from './content.js'
 import type { Hash } from './hash.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
@@ -59,9 +60,92 @@ export interface StepEnd {
   readonly error?: ErrorData
 }
 
+/**
+ * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache and
+ * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is converted.
+ */
 export interface Usage {
   readonly inputTokens?: number
   readonly outputTokens?: number
+  /** Of the input: read from the provider's cache. */
+  readonly cacheReadTokens?: number
+  /** Of the input: written to the provider's cache. */
+  readonly cacheWriteTokens?: number
+  /** Of `cacheWriteTokens`: kept for an hour, which costs more. */
+  readonly cacheWrite1hTokens?: number
+  /** Of the output. */
+  readonly reasoningTokens?: number
+}
+
+/** All that a model is asked with beside the messages. A request is a pure function of it and the log. */
+export interface RequestHeader {
+  readonly model: string
+  /** `openai` (chat completions), `openai-responses`, `anthropic`, or any other name. */
+  readonly provider: string
+  readonly system?: unknown
+  readonly tools?: readonly unknown[]
+  /** Whatever else goes into the body, by the provider's own names. */
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export interface UserMessage {
+  readonly content: Content
+  /** What was sent or recorded in the source's own form, exactly. */
+  readonly raw?: unknown
+}
+
+/**
+ * One message of a model, whole. A later one with the same `id` in the same turn states it anew, in the
+ * place of the first: that is how a message that comes in pieces grows.
+ */
+export interface AssistantMessage {
+  readonly content: Content
+  /** The provider's name for it. */
+  readonly id?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly usage?: Usage
+  /** In the provider's words. */
+  readonly stopReason?: string
+  /** It was cut off: by a crash, an abort, or a broken stream. */
+  readonly interrupted?: boolean
+  /** The provider's own message, exactly. */
+  readonly raw?: unknown
+}
+
+/** Deltas of one message, many in a frame; the message that follows is authoritative. */
+export interface AssistantChunk {
+  /** What the deltas belong to: the id of the step of the model call. */
+  readonly message: string
+  /** The text of each delta as it came, its boundaries kept; anything that is no text, whole. */
+  readonly pieces: readonly unknown[]
+  /** When each came, in ms since 1970. */
+  readonly times: readonly number[]
+}
+
+export interface ToolResult {
+  readonly id: string
+  readonly content: Content
+  readonly isError?: boolean
+  /** Nobody saw how it went: written when a run is closed after a crash. */
+  readonly closedBy?: 'not-started' | 'outcome-unknown'
+  /** Where the tool says so. */
+  readonly files?: readonly { readonly path: string; readonly op: string }[]
+  readonly raw?: unknown
+}
+
+/** From here on the model sees `message` in the place of the events that it names. Nothing is removed. */
+export interface Compaction {
+  /** Every event that is shadowed, by seq, or by `SEQ.LINE` where it is a derived one. */
+  readonly replaces: readonly (number | string)[]
+  /** What stands for them; one or several. */
+  readonly message: CompactionMessage | readonly CompactionMessage[]
+}
+
+export interface CompactionMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: Content
+  readonly raw?: unknown
 }
 
 /**
@@ -108,18 +192,33 @@ export interface EventMap {
   }
   'step/start': StepStart
   'step/end': StepEnd
-  'user/message': { readonly content: unknown }
-  'assistant/message': {
-    readonly content: unknown
-    readonly usage?: Usage
-    readonly model?: string
-  }
-  'tool/call': { readonly id: string; readonly name: string; readonly arguments?: unknown }
-  'tool/result': {
+  'user/message': UserMessage
+  'assistant/chunk': AssistantChunk
+  'assistant/message': AssistantMessage
+  'request/header': RequestHeader
+  /** The body of the tool is about to run. What was asked and never called has not been started. */
+  'tool/call': {
     readonly id: string
-    readonly content: unknown
-    readonly isError?: boolean
-    readonly closedBy?: 'not-started' | 'outcome-unknown'
+    readonly name: string
+    readonly input?: unknown
+    /** The exact string that the model wrote, where there was one. */
+    readonly arguments?: unknown
+  }
+  'tool/result': ToolResult
+  /** The whole list. */
+  'todo/write': { readonly items: readonly unknown[] }
+  compaction: Compaction
+  retry: {
+    readonly of: string
+    readonly attempt: number
+    readonly reason: string
+    readonly delayMs?: number
+  }
+  approval: {
+    readonly call: string
+    readonly decision: 'allow' | 'deny'
+    readonly by: string
+    readonly reason?: string
   }
   /** The whole state after a change, kept as a tree. */
   'state/write': { readonly value: unknown }

@@ -16,6 +16,8 @@ export interface RunEvent<T extends string = string> {
   readonly time: number
   readonly type: T
   readonly data: DataOf<T>
+  /** Set where a reader derived it from the event with this seq: its place in there. Its address is `SEQ.LINE`. */
+  readonly line?: number
   /** The head after this event: commits to it and to all before. */
   readonly hash: Hash
   /** True where the body was redacted; `data` is then undefined. */

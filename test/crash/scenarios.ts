@@ -244,7 +244,7 @@ export async function leaveTorn({ machine, disk, ledger }: Stage): Promise<void>
   const run = await store.run('r')
   await ledger.append(run, [['turn/start', { turn: 9 }]])
   await ledger.append(run, [['note', { text: large(9) }]])
-  await run.append('assistant/chunk', { text: large(10) })
+  await run.append('assistant/chunk', { message: 'm', pieces: [large(10)], times: [0] })
   kill()
   for (const name of ['log.000000.jsonl', 'objects.open']) {
     const path = `${STORE_ROOT}/runs/r/${name}`

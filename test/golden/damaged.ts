@@ -116,7 +116,7 @@ const flippedOpen: Golden = {
     const run = await store.run('unsynced')
     for (let n = 1; n < 4; n++) await note(run, `number ${n}`)
     for (let n = 4; n < 7; n++)
-      await run.append('assistant/chunk', { message: 0, pieces: [`${n}`], times: [n] })
+      await run.append('assistant/chunk', { message: 0 as unknown as string, pieces: [`${n}`], times: [n] })
     shop.keep()
     flip(shop.log('before-last'), 2, 'number')
     flip(shop.log('last-body'), 3, 'number')

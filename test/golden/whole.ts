@@ -43,7 +43,7 @@ const tiny: Golden = {
 async function session(run: Run): Promise<void> {
   await run.append('turn/start', { turn: 1 })
   await run.append('user/message', { content: 'What is at https://example.org/ ? Ünïcödé 🙂' })
-  await run.append('assistant/chunk', { message: 0, pieces: ['Let me ', 'look'], times: [0, 12] })
+  await run.append('assistant/chunk', { message: 0 as unknown as string, pieces: ['Let me ', 'look'], times: [0, 12] })
   await run.append('assistant/message', {
     content: [
       { type: 'tool_use', id: 'c1', name: 'fetch', input: { url: 'https://example.org/' } },
@@ -433,7 +433,7 @@ const oddData: Golden = {
     const store = await shop.store()
     const run = await store.run('odd')
     await run.append('turn/start', { turn: 1 })
-    await run.append('assistant/message', { content: [{ type: 'tool_use', id: 'c1' }] })
+    await run.append('assistant/message', { content: [{ type: 'tool_use', id: 'c1' } as never] })
     await run.append('tool/result', { id: 'c1', content: '' })
     await run.append('turn/end', { turn: 1, reason: 'completed' })
     await run.append('run-meta', { name: 'odd' })
@@ -451,7 +451,7 @@ export async function rested(shop: Workshop, ...ids: string[]): Promise<void> {
   const store = await shop.store()
   for (const id of ids) {
     const run = await store.run(id)
-    await run.append('assistant/chunk', { message: 0, pieces: ['Let me ', 'look'], times: [0, 12] })
+    await run.append('assistant/chunk', { message: 0 as unknown as string, pieces: ['Let me ', 'look'], times: [0, 12] })
     await run.appendAll([
       { type: 'note', data: 'one' },
       { type: 'note', data: 'two' },

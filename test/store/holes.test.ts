@@ -111,7 +111,7 @@ describe('work that a crash left open', () => {
     const table = world.processes.start()
     const run = await (await world.open({ table })).run('r')
     await run.append('turn/start', { turn: 1 })
-    const call = { type: 'tool_use', id: 'call-1', name: 'read', input: {} }
+    const call = { type: 'tool_use', id: 'call-1', name: 'read', input: {} } as const
     await run.append('assistant/message', {
       content: [{ type: 'text', text: 'x'.repeat(5000) }, call],
     })
@@ -346,9 +346,9 @@ describe('an acknowledged event', () => {
     const world = new World()
     const run = await (await world.open()).run('r')
     await run.append('turn/start', { turn: 1 })
-    await run.append('assistant/chunk', { message: 'm', pieces: ['a'] })
+    await run.append('assistant/chunk', { message: 'm', pieces: ['a'], times: [0] })
     await run.append('turn/end', { turn: 1, reason: 'completed' })
-    await run.append('assistant/chunk', { message: 'm', pieces: ['b'] })
+    await run.append('assistant/chunk', { message: 'm', pieces: ['b'], times: [0] })
     await run.close()
     for (const { world: after, table } of world.afterPowerLoss()) {
       await (await after.open({ table })).run('r')
