@@ -9,8 +9,8 @@ import { encodeData, joinData } from '../core/body.js'
 import { stepKey, valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
-import type { Effect, StepStatus } from '../core/event-map.js'
-import type { Run } from './run.js'
+import type { Effect } from '../core/event-map.js'
+import type { NewEvent, Run } from './run.js'
 
 export interface StepOptions {
   /** Ids of steps whose outcome this one uses. */
@@ -65,15 +65,35 @@ export function step<R>(
   return outer.run.step(name, input, body, options)
 }
 
-export async function runStep<R>(call: {
+/** How a step went. */
+export type StepOutcome<R> =
+  | { readonly status: 'ok'; readonly output: R }
+  | { readonly status: 'error' | 'cancelled'; readonly error: unknown }
+
+/**
+ * Session events that are one with a step: after a crash they are there together with its start or its
+ * end, or not at all. They are a function of what the step was given and gave, so that whoever answers a
+ * step from a log writes the same ones.
+ */
+export interface StepEvents<R> {
+  /** Right after `step/start`. */
+  readonly start?: readonly NewEvent[]
+  /** Right before `step/end`. */
+  readonly ended?: (outcome: StepOutcome<R>) => readonly NewEvent[]
+}
+
+export interface StepCall<R> {
   readonly run: Run
   readonly name: string
   readonly input: unknown
   readonly hasInput: boolean
   readonly body: StepBody<R>
   readonly options: StepOptions
-}): Promise<R> {
-  const { run, name, input, hasInput, body, options } = call
+  readonly events?: StepEvents<R>
+}
+
+export async function runStep<R>(call: StepCall<R>): Promise<R> {
+  const { run, name, input, hasInput, body, options, events = {} } = call
   const outer = options.parent ?? current.getStore()
   const parent = outer?.run === run ? outer : undefined
   const parentKey = parent?.key ?? ''
@@ -92,7 +112,8 @@ export async function runStep<R>(call: {
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(options.effect === undefined ? {} : { effect: options.effect }),
   })
-  await run.appendEncoded([{ type: 'step/start', data: joinData(start, frozen) }])
+  const begun = (events.start ?? []).map(({ type, data }) => run.encode(type, data))
+  await run.appendEncoded([{ type: 'step/start', data: joinData(start, frozen) }, ...begun])
   const signal = options.signal ?? parent?.signal ?? new AbortController().signal
   const self: Step = {
     id,
@@ -107,21 +128,30 @@ export async function runStep<R>(call: {
   try {
     output = await current.run(self, async () => body(self))
   } catch (error) {
-    const status: StepStatus = signal.aborted ? 'cancelled' : 'error'
-    await run.append('step/end', { id, status, error: errorData(error) })
+    const status = signal.aborted ? 'cancelled' : 'error'
+    await run.appendAll([
+      ...(events.ended?.({ status, error }) ?? []),
+      { type: 'step/end', data: { id, status, error: errorData(error) } },
+    ])
     throw error
   }
-  return recordOutput(run, id, output)
+  return recordOutput(run, id, output, events)
 }
 
 /** The work is done; if its outcome cannot be recorded, the log says so before the caller hears of it. */
-async function recordOutput<R>(run: Run, id: string, output: R): Promise<R> {
+async function recordOutput<R>(run: Run, id: string, output: R, events: StepEvents<R>): Promise<R> {
   try {
-    await run.append('step/end', { id, status: 'ok', ...(output === undefined ? {} : { output }) })
+    await run.appendAll([
+      ...(events.ended?.({ status: 'ok', output }) ?? []),
+      { type: 'step/end', data: { id, status: 'ok', ...(output === undefined ? {} : { output }) } },
+    ])
     return output
   } catch (error) {
     if (error instanceof DaglogError && error.kind === 'input') {
-      await run.append('step/end', { id, status: 'error', error: errorData(error) })
+      await run.appendAll([
+        ...(events.ended?.({ status: 'error', error }) ?? []),
+        { type: 'step/end', data: { id, status: 'error', error: errorData(error) } },
+      ])
     }
     throw error
   }
