@@ -27,13 +27,14 @@ interface SourceFile {
 }
 
 function filesOf(dir: string): SourceFile[] {
-  return readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => {
-      const path = `${dir}/${name.replaceAll('\\', '/')}`
-      const text = readFileSync(join(root, path), 'utf8')
-      return { path, text, ast: parseAst(text, { lang: 'ts' }) as unknown as AstNode }
-    })
+  return readdirSync(join(root, dir), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${dir}/${entry.name}`
+    // The packages of test/real/ are others'.
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : filesOf(path)
+    if (!path.endsWith('.ts')) return []
+    const text = readFileSync(join(root, path), 'utf8')
+    return [{ path, text, ast: parseAst(text, { lang: 'ts' }) as unknown as AstNode }]
+  })
 }
 
 const sources = filesOf('src')
