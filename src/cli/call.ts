@@ -3,7 +3,7 @@
  */
 import { DaglogError } from '../core/errors.js'
 import type { Notice } from '../store/notices.js'
-import type { OpenRunOptions } from '../store/run.js'
+import type { OpenRunOptions } from '../store/run-writer.js'
 import type { Store } from '../store/store.js'
 import type { Output } from './output.js'
 

@@ -118,6 +118,19 @@ function encodeAt(
   return { text: 'null', tags: [], large: [outer, ...inner] }
 }
 
+/**
+ * What encoded data stands for, as it will be read; undefined where a state is in it, which is a
+ * tree.
+ */
+export function decodeData(data: EncodedData): { readonly value: unknown } | undefined {
+  let value: unknown = JSON.parse(data.inline)
+  for (const large of data.large) {
+    if (!('bytes' in large)) return undefined
+    value = replaceAt(value, large.pointer, valueIn(large.kind, large.bytes, large.pointer))
+  }
+  return { value: applyTags(value, data.tags) }
+}
+
 /** Encode data that must stay in the frame, however long it is. @throws VALUE_UNSUPPORTED */
 export function encodeInline(data: unknown): EncodedData {
   const { text, tags } = encodeValue(data)
@@ -288,14 +301,8 @@ export function restoreData(body: Body, values: ReadonlyMap<string, unknown>): u
 
 /** The value that a ref's exact bytes stand for. @throws OBJECT_CORRUPT where they are no JSON. */
 export function refValue(ref: Ref, bytes: Uint8Array): unknown {
-  if (ref.kind === 'bytes') return new Uint8Array(bytes)
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  if (ref.kind === 'text') return text
   try {
-    if (ref.kind === 'json') return JSON.parse(text)
-    if (ref.kind !== 'tagged') throw new Error(`a value of kind "${ref.kind}" is not known here`)
-    const end = text.indexOf('\n')
-    return applyTags(JSON.parse(text.slice(0, end)), JSON.parse(text.slice(end + 1)))
+    return valueIn(ref.kind, bytes, ref.pointer)
   } catch (cause) {
     const place = ref.pointer || 'the top'
     throw new DaglogError(
@@ -305,4 +312,14 @@ export function refValue(ref: Ref, bytes: Uint8Array): unknown {
       { cause },
     )
   }
+}
+
+function valueIn(kind: RefKind, bytes: Uint8Array, pointer: string): unknown {
+  if (kind === 'bytes') return new Uint8Array(bytes)
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  if (kind === 'text') return text
+  if (kind === 'json') return JSON.parse(text)
+  if (kind !== 'tagged') throw new Error(`a value of kind "${kind}" is not known at ${pointer}`)
+  const end = text.indexOf('\n')
+  return applyTags(JSON.parse(text.slice(0, end)), JSON.parse(text.slice(end + 1)))
 }

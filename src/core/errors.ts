@@ -30,6 +30,10 @@ export const ERROR_KINDS = {
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',
   BUNDLE_INVALID: 'input',
+  PROJECTION_CONFLICT: 'input',
+  PROJECTION_FAILED: 'input',
+  TURN_OPEN: 'input',
+  REQUEST_NOT_LOGGED: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',

@@ -61,8 +61,10 @@ export interface StepEnd {
 }
 
 /**
- * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache and
- * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is converted.
+ * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache
+ * and
+ * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is
+ * converted.
  */
 export interface Usage {
   readonly inputTokens?: number
@@ -77,7 +79,10 @@ export interface Usage {
   readonly reasoningTokens?: number
 }
 
-/** All that a model is asked with beside the messages. A request is a pure function of it and the log. */
+/**
+ * All that a model is asked with beside the messages. A request is a pure function of it and the
+ * log.
+ */
 export interface RequestHeader {
   readonly model: string
   /** `openai` (chat completions), `openai-responses`, `anthropic`, or any other name. */
@@ -95,7 +100,8 @@ export interface UserMessage {
 }
 
 /**
- * One message of a model, whole. A later one with the same `id` in the same turn states it anew, in the
+ * One message of a model, whole. A later one with the same `id` in the same turn states it anew, in
+ * the
  * place of the first: that is how a message that comes in pieces grows.
  */
 export interface AssistantMessage {
@@ -134,7 +140,10 @@ export interface ToolResult {
   readonly raw?: unknown
 }
 
-/** From here on the model sees `message` in the place of the events that it names. Nothing is removed. */
+/**
+ * From here on the model sees `message` in the place of the events that it names. Nothing is
+ * removed.
+ */
 export interface Compaction {
   /** Every event that is shadowed, by seq, or by `SEQ.LINE` where it is a derived one. */
   readonly replaces: readonly (number | string)[]

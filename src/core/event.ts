@@ -16,7 +16,20 @@ export interface RunEvent<T extends string = string> {
   readonly time: number
   readonly type: T
   readonly data: DataOf<T>
-  /** Set where a reader derived it from the event with this seq: its place in there. Its address is `SEQ.LINE`. */
+  /**
+   * Set where it comes from before a fork: the identity of the run that it is in, which counts its
+   * own seqs.
+   */
+  readonly run?: Hash
+  /**
+   * True for what is not in the log yet: how opening the run will close what its dead writer left
+   * open.
+   */
+  readonly pending?: boolean
+  /**
+   * Set where a reader derived it from the event with this seq: its place in there. Its address is
+   * `SEQ.LINE`.
+   */
   readonly line?: number
   /** The head after this event: commits to it and to all before. */
   readonly hash: Hash

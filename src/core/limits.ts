@@ -62,3 +62,6 @@ export const PACK_SMALL_BYTES_MAX = 8 * 1024 * 1024
 
 /** Small packs are merged once there are this many of them. */
 export const PACKS_SMALL_MAX = 16
+
+/** States of projections are snapshotted at least each time this many events are new to them. */
+export const FOLD_SNAPSHOT_EVENTS = 4096

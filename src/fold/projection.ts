@@ -7,8 +7,10 @@ import type { RunEvent } from '../core/event.js'
 /**
  * A named, versioned, pure fold over the events of a run.
  *
- * `apply` is synchronous, reads no clock and draws no random number. It returns the *same reference* where
- * an event does not concern it: that is how everything behind it knows that nothing is to do. It never
+ * `apply` is synchronous, reads no clock and draws no random number. It returns the *same
+ * reference* where
+ * an event does not concern it: that is how everything behind it knows that nothing is to do. It
+ * never
  * changes the state it is given, nor the event.
  */
 export interface Projection<S, V = S> {
@@ -18,15 +20,26 @@ export interface Projection<S, V = S> {
   readonly version: number
   /** The only types that `apply` is called for; all unless given. A smaller choice is faster. */
   readonly types?: readonly string[]
+  /**
+   * Whether a fork begins with the state of its parent; true unless told. Totals of what a run
+   * itself did say false.
+   */
+  readonly inherits?: boolean
   /** Whether a snapshot's state is one. A snapshot that it refuses is not used. */
   readonly schema?: StateSchema
   init(): S
   apply(state: S, event: RunEvent): S
-  /** What readers of the projection get; the state itself unless given. Pure, and called at most once a state. */
+  /**
+   * What readers of the projection get; the state itself unless given. Pure, and called at most
+   * once a state.
+   */
   view?(state: S): V
 }
 
-/** The part of Standard Schema (standardschema.dev, version 1) that is used: any of its validators fits. */
+/**
+ * The part of Standard Schema (standardschema.dev, version 1) that is used: any of its validators
+ * fits.
+ */
 export interface StateSchema {
   readonly '~standard': {
     readonly validate: (value: unknown) => unknown

@@ -162,7 +162,7 @@ export class Appender {
       if (bytes > FRAME_BYTES_MAX)
         throw tooLarge(`one event of ${bytes} bytes`, `${FRAME_BYTES_MAX} bytes`)
       const place = { segment: this.options.writer.segment, from: offset, to: offset + bytes }
-      frames.push(new CommittedFrame(seq, frame.hash, place, time, type, extra, body))
+      frames.push(new CommittedFrame(seq, frame.hash, place, time, type, extra, body, draft.data))
       text += frame.text
       seq += 1
       prev = frame.hash
@@ -254,6 +254,7 @@ class CommittedFrame implements StandingFrame {
     readonly type: string,
     readonly extra: string,
     private readonly text: string,
+    readonly data: EncodedData,
   ) {}
 
   get body(): Buffer {

@@ -3,7 +3,7 @@
  * @see docs/format.md#closers
  */
 import type { OpenWork } from '../fold/run-index.js'
-import type { NewEvent } from './run.js'
+import type { NewEvent } from './new-event.js'
 
 /**
  * Tool calls first, then steps (inner before outer), then the turn. A call whose body had not begun is

@@ -5,7 +5,7 @@
  * damage. After it they are torn, and the log ends where the atomic append they belong to began.
  * Decides only; cutting and telling are in `recovery.ts`.
  */
-import { type Ref, readableRefsOf } from '../core/body.js'
+import { type EncodedData, type Ref, readableRefsOf } from '../core/body.js'
 import { FrameReader } from '../core/frame.js'
 import type { LogReader, Place } from './log-reader.js'
 import type { LogShape, Span } from './log-shape.js'
@@ -25,6 +25,8 @@ export interface StandingFrame extends Head {
   readonly redacted: boolean
   readonly extra: string
   readonly body: Buffer
+  /** Of a frame that was written just now: its data, before any of it went out of line. */
+  readonly data?: EncodedData
 }
 
 export interface Torn {

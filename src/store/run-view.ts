@@ -7,9 +7,11 @@ import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
+import type { Projection } from '../fold/projection.js'
 import type { OpenWork, RunSummary } from '../fold/run-index.js'
 import { RunIndex } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
+import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
 import {
   type EventOf,
@@ -23,6 +25,9 @@ import { type LogShape, type Span, shapeOf } from './log-shape.js'
 import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
 import { chainBroken } from './open-log.js'
+import { openWork } from './open-work.js'
+import { type FoldedParent, type FoldedRun, Projecting } from './projecting.js'
+import { sessionEvents } from './session-events.js'
 import { StateStore } from './state-store.js'
 import { hasValue } from './values.js'
 
@@ -42,6 +47,8 @@ export class RunView {
   private loading: Promise<unknown> = Promise.resolve()
   private readonly ownStates: StateStore
   private parentView: RunView | undefined
+  private readonly folded: FoldedRun
+  protected readonly projecting: Projecting
 
   constructor(
     protected readonly context: StoreContext,
@@ -50,6 +57,15 @@ export class RunView {
     this.id = id
     this.log = new LogReader(context.backend, { run: id })
     this.ownStates = new StateStore(context.backend, id)
+    this.folded = {
+      id,
+      context,
+      isHeld: () => this.isHeld(),
+      end: async () => (await this.load()).head,
+      source: () => this.source(),
+      parent: () => this.foldedParent(),
+    }
+    this.projecting = new Projecting(this.folded)
   }
 
   /**
@@ -120,6 +136,66 @@ export class RunView {
     if (parent?.kind !== 'fork') return undefined
     this.parentView ??= await this.openParent(parent.run)
     return this.parentView.stateAt(parent.seq)
+  }
+
+  /**
+   * A projection as of an event (the end unless told): its view, current. Folded from the best
+   * snapshot
+   * that fits, else from the log; a cache that is broken or gone changes no result. Where a dead
+   * writer left
+   * a turn open, the value is as it will be once the run is opened, which closes it.
+   * @throws PROJECTION_CONFLICT, PROJECTION_FAILED
+   */
+  async project<S, V>(
+    projection: Projection<S, V>,
+    options: { readonly at?: number } = {},
+  ): Promise<V> {
+    const { at } = options
+    const seq = at === undefined ? {} : { seq: at }
+    return (await this.projecting.at(projection, { ...seq, pending: await this.pending() })).value
+  }
+
+  /**
+   * Events with what readers find in them, in order of (seq, line), and at the end, marked
+   * `pending`, those
+   * that will close what a dead writer left open. Options as for `events`; `refs` is not taken.
+   */
+  async *session(options: Omit<EventsOptions, 'refs'> = {}): AsyncGenerator<RunEvent> {
+    yield* sessionEvents(await this.source(), await this.pending(), options)
+  }
+
+  /** How opening the run would close what its dead writer left open, as events behind the last. */
+  protected async pending(): Promise<readonly RunEvent[]> {
+    const { index, head, torn } = await this.load()
+    const { turn, steps, calls } = index.open()
+    if (head === undefined || (turn === undefined && steps.length === 0 && calls.size === 0)) {
+      return []
+    }
+    const holder = await this.context.backend.holder({ run: this.id })
+    // A live writer will finish it; one that let go left it open on purpose.
+    if (holder === undefined ? torn === undefined : holder.alive !== false) return []
+    const { updated: time } = index.summary()
+    return closers(await openWork(index, await this.source())).map(({ type, data }, place) => ({
+      seq: head.seq + 1 + place,
+      time,
+      type,
+      data: data as never,
+      hash: '' as Hash,
+      pending: true,
+    }))
+  }
+
+  /** Whether nobody else can write now. */
+  protected isHeld(): boolean {
+    return false
+  }
+
+  /** The run that a fork begins in. @throws RUN_NOT_FOUND */
+  private async foldedParent(): Promise<FoldedParent | undefined> {
+    const { parent } = (await this.load()).index.summary()
+    if (parent?.kind !== 'fork') return undefined
+    this.parentView ??= await this.openParent(parent.run)
+    return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
   private async openParent(run: string): Promise<RunView> {

@@ -3,52 +3,24 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
-import { DaglogError } from '../core/errors.js'
-import { checkUserEvent } from '../core/event.js'
+import { checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
-import type { Hash } from '../core/hash.js'
-import { RunIndex, STATE_TYPE } from '../fold/run-index.js'
-import type { RunHead } from '../fold/run-list.js'
+import type { Projection } from '../fold/projection.js'
+import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
 import type { Appended, Draft } from './appender.js'
-import { closers } from './closers.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
-import type { Head } from './log-walk.js'
-import { type OpenedLog, openLog } from './open-log.js'
-import { openWork } from './open-work.js'
-import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
-import { RunKeeping } from './run-keeping.js'
+import type { EncodedEvent, NewEvent } from './new-event.js'
+import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
-import { type RunStanding, RunView, snapshotKey } from './run-view.js'
+import { type RunStanding, RunView } from './run-view.js'
+import { type OpenRunOptions, RunWriter } from './run-writer.js'
 import { checkSchema } from './schemas.js'
 import type { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
-
-export interface OpenRunOptions {
-  /** Take the lock even from a holder that may be alive; safe, since that one is fenced. */
-  readonly force?: boolean
-  /** How long to wait for another writer, in ms; the store's `lockWaitMs` unless told. */
-  readonly lockWaitMs?: number
-}
-
-/** An event to append together with others. */
-export interface NewEvent {
-  readonly type: string
-  readonly data: unknown
-}
-
-/** The same, its data taken as it was. */
-export interface EncodedEvent {
-  readonly type: string
-  readonly data: EncodedData
-  /** When it happened, where that was earlier. */
-  readonly time?: number
-  /** The state that it writes, instead of `data`: what is new of it is known once it is written. */
-  readonly state?: Tree | undefined
-}
 
 const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
 
@@ -56,32 +28,36 @@ const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
 const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk'])
 
 export class Run extends RunView {
-  private index = new RunIndex()
-  private indexed: Head | undefined
-  private held: OpenedLog | undefined
-  private opening: Promise<OpenedLog> | undefined
-  private closed: Promise<void> | undefined
-  private identityHash: Hash | undefined
-  private keeping: RunKeeping | undefined
+  private readonly writer: RunWriter
   private readonly current: RunState
-  private releasing: Promise<void> = Promise.resolve()
-  private idleTimer: NodeJS.Timeout | undefined
+  private closed: Promise<void> | undefined
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
 
   constructor(
     context: StoreContext,
     id: string,
-    private readonly beginning: RunBeginning | undefined,
-    private readonly options: OpenRunOptions,
+    beginning: RunBeginning | undefined,
+    options: OpenRunOptions,
   ) {
     super(context, id)
     this.current = new RunState(context.backend, id)
+    const run = {
+      id,
+      identity: () => this.identity(),
+      source: () => this.source(),
+      opening: (index: RunIndex) =>
+        this.current.begin(() => this.stateIn(index, Number.POSITIVE_INFINITY)),
+      reset: () => this.projecting.reset(),
+      committed: (frame: StandingFrame) => this.projecting.committed(frame),
+      leaving: () => this.projecting.keep('close'),
+    }
+    this.writer = new RunWriter(context, run, beginning, options)
   }
 
   /** Take the lock, recover, and close what a crash left open. @throws RUN_LOCKED, CHAIN_BROKEN */
   async ready(): Promise<this> {
-    await this.opened()
+    await this.writer.opened()
     return this
   }
 
@@ -113,13 +89,13 @@ export class Run extends RunView {
 
   /** The same for data that was encoded earlier. For daglog's own rooms. */
   async appendEncoded(events: readonly EncodedEvent[]): Promise<readonly Appended[]> {
-    if (this.closed !== undefined) throw this.closedError()
+    if (this.closed !== undefined) throw this.writer.closedError()
     if (events.length === 0) return []
     const now = this.context.now()
     const sync =
       this.context.durability === 'step' && events.some(({ type }) => !UNSYNCED_TYPES.has(type))
-    const log = this.held ?? (await this.opened())
-    this.touch()
+    const log = this.writer.held ?? (await this.writer.opened())
+    this.writer.touch()
     const state = events.findLast((event) => event.state !== undefined)?.state
     const undo = state && this.current.mark()
     let drafts: readonly Draft[]
@@ -134,10 +110,10 @@ export class Run extends RunView {
     }
     if (state !== undefined) appending = this.current.follow(state, appending)
     const appended = await appending
-    this.keeping?.afterAppend({
-      turnEnded: events.some(({ type }) => type === 'turn/end'),
-      valueBytes: drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0),
-    })
+    const turnEnded = events.some(({ type }) => type === 'turn/end')
+    const valueBytes = drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0)
+    this.writer.keeping?.afterAppend({ turnEnded, valueBytes })
+    this.projecting.keepSoon(turnEnded ? 'turn' : 'running')
     return appended.map(({ seq, hash }) => ({ seq, hash }))
   }
 
@@ -167,7 +143,7 @@ export class Run extends RunView {
   // biome-ignore lint/suspicious/noExplicitAny: the shape of a state is its user's.
   async setState<T = any>(change: (draft: T) => void): Promise<Appended | undefined> {
     // Somebody else may have written while we had let go.
-    while (this.held === undefined) await this.opened()
+    while (this.writer.held === undefined) await this.writer.opened()
     const before = this.state
     const state = before.update(change)
     if (state === before || state.hash() === before.hash()) return undefined
@@ -196,13 +172,13 @@ export class Run extends RunView {
 
   /** The id of the next step. */
   async nextStepId(): Promise<string> {
-    await this.opened()
-    return this.numbers.nextId(this.index)
+    await this.writer.opened()
+    return this.numbers.nextId(this.writer.index)
   }
 
   /** How often a step with this base identity was begun before, counting this call as the next. */
   nextOccurrence(base: string, keyOf: (occurrence: number) => string): number {
-    return this.numbers.nextOccurrence(this.index, base, keyOf)
+    return this.numbers.nextOccurrence(this.writer.index, base, keyOf)
   }
 
   /** Close the run for good: records how it went, notes its head, seals its objects. */
@@ -219,7 +195,7 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
-    this.closed ??= this.release().finally(() => {
+    this.closed ??= this.writer.close().finally(() => {
       for (const listener of this.closeListeners) listener()
     })
     return this.closed
@@ -236,140 +212,31 @@ export class Run extends RunView {
 
   /** Let go of the lock until the next append. */
   release(): Promise<void> {
-    this.releasing = this.letGo()
-    return this.releasing
+    return this.writer.release()
   }
 
-  private async letGo(): Promise<void> {
-    clearTimeout(this.idleTimer)
-    this.idleTimer = undefined
-    const log = this.held ?? (await this.opening?.catch(() => undefined))
-    if (log === undefined) return
-    this.held = undefined
-    this.opening = undefined
-    try {
-      await log.appender.idle()
-      await this.keeping?.leave()
-    } finally {
-      await log.writer.release()
-    }
+  protected override isHeld(): boolean {
+    return this.writer.held !== undefined
   }
 
-  private opened(): Promise<OpenedLog> {
-    if (this.closed !== undefined) return Promise.reject(this.closedError())
-    // Whoever appends while we let go waits for that: our own lock would refuse it.
-    this.opening ??= this.releasing
-      .then(() => this.openNow())
-      .catch((error: unknown) => {
-        this.opening = undefined
-        throw error
-      })
-    return this.opening
+  /** What is open is ours to finish. */
+  protected override async pending(): Promise<readonly RunEvent[]> {
+    return this.closed === undefined ? [] : super.pending()
   }
 
-  private async openNow(): Promise<OpenedLog> {
-    const { context, id, options } = this
-    if (context.readOnly !== undefined) throw new DaglogError('FORMAT_TOO_NEW', context.readOnly)
-    const noted = (await context.heads.refresh()).head(id)
-    const log = await openLog({
-      backend: context.backend,
-      log: { run: id },
-      notices: context.notices,
-      snapshots: context.snapshots,
-      snapshotKey: snapshotKey(id),
-      known: this.indexed,
-      fold: {
-        restore: (state) => this.adopt(RunIndex.fromJSON(state)),
-        reset: () => this.adopt(new RunIndex()),
-        apply: (frame) => this.apply(frame),
-      },
-      genesis: () => genesisDraft(id, this.beginning?.parent, context.now()),
-      covered: noted === undefined ? undefined : coveredHead(noted),
-      program: context.program,
-      now: context.now,
-      force: options.force ?? false,
-      lockWaitMs: options.lockWaitMs ?? context.lockWaitMs,
-    })
-    try {
-      await this.begin(log, noted?.seq ?? -1)
-    } catch (error) {
-      // Nobody gets to have the run, so nobody else would let go of it.
-      await log.writer.release()
-      throw error
-    }
-    return log
-  }
-
-  private async begin(log: OpenedLog, notedSeq: number): Promise<void> {
-    this.indexed = log.head()
-    await this.current.begin(() => this.stateIn(this.index, Number.POSITIVE_INFINITY))
-    this.keeping = this.keep(log, notedSeq)
-    await this.closeOpenWork(log)
-    await this.keeping.introduce()
-    this.held = log
-    this.touch()
-  }
-
-  private adopt(index: RunIndex | undefined): boolean {
-    if (index === undefined) return false
-    this.index = index
-    this.indexed = undefined
-    return true
-  }
-
-  private apply(frame: StandingFrame): void {
-    this.index.apply(frame)
-    const { seq, hash, place } = frame
-    this.indexed = { seq, hash, place }
-    if (seq === 0) this.identityHash = hash
-  }
-
-  /** A writer that did not let go left turns, steps and tool calls that nobody will finish. */
-  private async closeOpenWork(log: OpenedLog): Promise<void> {
-    const left = log.takenOver || log.torn !== undefined
-    const events = left ? closers(await openWork(this.index, await this.source())) : []
-    const meta = log.head().seq === 0 ? metaOf(this.beginning ?? {}) : undefined
-    if (meta !== undefined) events.push({ type: 'run/meta', data: meta })
-    const time = this.context.now()
-    const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))
-    if (drafts.length > 0) await log.appender.append(drafts, { sync: true })
-  }
-
-  private keep(log: OpenedLog, notedSeq: number): RunKeeping {
-    const run = {
-      id: this.id,
-      index: () => this.index,
-      identity: async () => {
-        this.identityHash ??= await this.identity()
-        return this.identityHash
-      },
-    }
-    return new RunKeeping(this.context, run, log, notedSeq)
-  }
-
-  private touch(): void {
-    if (this.idleTimer !== undefined) {
-      this.idleTimer.refresh()
-      return
-    }
-    this.idleTimer = setTimeout(() => this.releaseIfIdle(), this.context.lockIdleMs)
-    this.idleTimer.unref()
-  }
-
-  /** An open turn or step is ours to finish: the lock stays, or another process would call it abandoned. */
-  private releaseIfIdle(): void {
-    const { turn, steps, calls } = this.index.open()
-    if (turn !== undefined || steps.length > 0 || calls.size > 0) {
-      this.touch()
-      return
-    }
-    this.release().catch((error: unknown) => {
-      this.context.notices.report('heads', `run ${this.id} could not be released cleanly`, error)
-    })
-  }
-
-  private closedError(): DaglogError {
-    return new DaglogError('CLOSED', `run ${this.id} was closed; try: open it again`)
+  /**
+   * Be told of each new value of a projection once it is durable, with the last seq that it knows;
+   * first
+   * of the one that is there now. A listener that throws is reported as a notice, and disturbs no
+   * other.
+   * @returns what ends it.
+   * @throws PROJECTION_CONFLICT
+   */
+  subscribe<S, V>(
+    projection: Projection<S, V>,
+    listener: (value: V, asOfSeq: number) => void,
+  ): () => void {
+    return this.projecting.subscribe(projection, listener)
   }
 
   protected override get states(): StateStore {
@@ -379,21 +246,16 @@ export class Run extends RunView {
   protected override async load(): Promise<RunStanding> {
     // A closed run can be read like any other; it does not take its lock again for that.
     if (this.closed !== undefined) return super.load()
-    await this.opened()
-    return { index: this.index, head: this.indexed }
+    await this.writer.opened()
+    return { index: this.writer.index, head: this.writer.indexed }
   }
 
   /** Only what was acknowledged. */
   protected override async readable(spans: readonly Span[]): Promise<readonly Span[]> {
-    const head = this.indexed
+    const head = this.writer.indexed
     if (head === undefined) return spans
     return spans
       .filter(({ segment }) => segment <= head.place.segment)
       .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
   }
-}
-
-function coveredHead(noted: RunHead): Head {
-  const [seq, segment, from, to] = noted.at
-  return { seq, hash: noted.hash, place: { segment, from, to } }
 }

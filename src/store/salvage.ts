@@ -7,7 +7,8 @@ import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { ParentLink } from '../core/event-map.js'
 import type { StoreContext } from './context.js'
-import type { EncodedEvent, Run } from './run.js'
+import type { EncodedEvent } from './new-event.js'
+import type { Run } from './run.js'
 import type { RunView } from './run-view.js'
 
 /** Types whose meaning is bound to the log they were written in; they are kept as data. */

@@ -10,7 +10,8 @@ import { stepKey, valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'
-import type { NewEvent, Run } from './run.js'
+import type { NewEvent } from './new-event.js'
+import type { Run } from './run.js'
 
 export interface StepOptions {
   /** Ids of steps whose outcome this one uses. */
@@ -71,8 +72,10 @@ export type StepOutcome<R> =
   | { readonly status: 'error' | 'cancelled'; readonly error: unknown }
 
 /**
- * Session events that are one with a step: after a crash they are there together with its start or its
- * end, or not at all. They are a function of what the step was given and gave, so that whoever answers a
+ * Session events that are one with a step: after a crash they are there together with its start or
+ * its
+ * end, or not at all. They are a function of what the step was given and gave, so that whoever
+ * answers a
  * step from a log writes the same ones.
  */
 export interface StepEvents<R> {

@@ -1,0 +1,21 @@
+/**
+ * Events on their way into a log. Types only.
+ */
+import type { EncodedData } from '../core/body.js'
+import type { Tree } from '../value/tree.js'
+
+/** An event to append together with others. */
+export interface NewEvent {
+  readonly type: string
+  readonly data: unknown
+}
+
+/** The same, its data taken as it was. */
+export interface EncodedEvent {
+  readonly type: string
+  readonly data: EncodedData
+  /** When it happened, where that was earlier. */
+  readonly time?: number
+  /** The state that it writes, instead of `data`: what is new of it is known once it is written. */
+  readonly state?: Tree | undefined
+}
