@@ -51,7 +51,8 @@ export class RunView {
   protected readonly projecting: Projecting
 
   constructor(
-    protected readonly context: StoreContext,
+    /** @internal */
+    readonly context: StoreContext,
     id: string,
   ) {
     this.id = id

@@ -150,7 +150,7 @@ async function recordOutput<R>(run: Run, id: string, output: R, events: StepEven
     ])
     return output
   } catch (error) {
-    if (error instanceof DaglogError && error.kind === 'input') {
+    if (!(error instanceof DaglogError) || error.kind === 'input') {
       await run.appendAll([
         ...(events.ended?.({ status: 'error', error }) ?? []),
         { type: 'step/end', data: { id, status: 'error', error: errorData(error) } },
