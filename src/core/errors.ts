@@ -30,6 +30,7 @@ export const ERROR_KINDS = {
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',
   BUNDLE_INVALID: 'input',
+  PROVIDER_UNKNOWN: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',
