@@ -34,6 +34,7 @@ export const ERROR_KINDS = {
   PROJECTION_FAILED: 'input',
   TURN_OPEN: 'input',
   REQUEST_NOT_LOGGED: 'input',
+  PROVIDER_UNKNOWN: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',

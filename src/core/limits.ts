@@ -69,5 +69,7 @@ export const FOLD_SNAPSHOT_EVENTS = 4096
 /** Most pieces of a streamed message in one frame. */
 export const CHUNK_PIECES_MAX = 64
 
-/** A piece of a streamed message waits at most about this long for others to share its frame, in ms. */
-export const CHUNK_WAIT_MS_MAX = 1000
+/**
+ * A piece of a streamed message waits at most about this long for others to share its frame, in ms.
+ */
+export const CHUNK_WAIT_MS = 1000

@@ -29,6 +29,12 @@ export interface Projected<V> {
   readonly asOfSeq: number
 }
 
+/** A run whose projections can be asked for. */
+export interface ProjectedRun {
+  readonly id: string
+  project<S, V>(projection: Projection<S, V>, options?: { readonly at?: number }): Promise<V>
+}
+
 /** The run whose events are folded. All of it may change between calls. */
 export interface FoldedRun {
   readonly id: string

@@ -5,6 +5,7 @@
 import type { RunPlace } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
+import type { RequestHeader } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import type { Projection } from '../fold/projection.js'
@@ -24,6 +25,7 @@ import { LogReader } from './log-reader.js'
 import { type LogShape, type Span, shapeOf } from './log-shape.js'
 import { type Damage, readTail, standsAt, type Torn } from './log-tail.js'
 import { frameAt, type Head } from './log-walk.js'
+import { nextRequest } from './model-request.js'
 import { chainBroken } from './open-log.js'
 import { openWork } from './open-work.js'
 import { type FoldedParent, type FoldedRun, Projecting } from './projecting.js'
@@ -154,6 +156,20 @@ export class RunView {
     const { at } = options
     const seq = at === undefined ? {} : { seq: at }
     return (await this.projecting.at(projection, { ...seq, pending: await this.pending() })).value
+  }
+
+  /**
+   * The exact body of the next request to a model, rebuilt from the log alone: `header` (the last
+   * one in the
+   * log unless given) and the messages, in the form of its provider. With `at` as of an event: what
+   * was
+   * sent then.
+   * @throws USAGE where neither says which model; PROVIDER_UNKNOWN
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is the provider's; SDKs have types for
+  // it.
+  request(header?: RequestHeader, options: { readonly at?: number } = {}): Promise<any> {
+    return nextRequest(this, header, options.at)
   }
 
   /**

@@ -15,6 +15,7 @@ import type { StandingFrame } from './log-tail.js'
 import type { EncodedEvent, NewEvent } from './new-event.js'
 import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
+import { runTurn, type TurnBody, type TurnOptions } from './run-turn.js'
 import { type RunStanding, RunView } from './run-view.js'
 import { type OpenRunOptions, RunWriter } from './run-writer.js'
 import { checkSchema } from './schemas.js'
@@ -168,6 +169,15 @@ export class Run extends RunView {
         ? ([undefined, rest[0]] as const)
         : (rest as [unknown, StepBody<R>, StepOptions?])
     return runStep({ run: this, name, input, hasInput: rest.length > 1, body, options })
+  }
+
+  /**
+   * A turn: drain one input. Its number is one more than the last; it always ends with a reason:
+   * `completed`, or `error` and `aborted` where `body` throws, which is thrown on.
+   * @throws TURN_OPEN
+   */
+  turn<R>(body: TurnBody<R>, options: TurnOptions = {}): Promise<R> {
+    return runTurn(this, body, options)
   }
 
   /** The id of the next step. */
