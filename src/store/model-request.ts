@@ -33,8 +33,7 @@ export async function nextRequest(
   run: ProjectedRun,
   header: RequestHeader | undefined,
   at: number | undefined,
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is the provider's; SDKs have types for
-  // it.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is the provider's; SDKs have types.
 ): Promise<any> {
   const options = at === undefined ? {} : { at }
   const used = header ?? (await run.project(requestHeader, options))

@@ -13,7 +13,7 @@ import { FOLD_SNAPSHOT_EVENTS } from '../core/limits.js'
 import type { AnyProjection, Projection } from '../fold/projection.js'
 import type { AnyReader } from '../fold/reader.js'
 import { builtInReaders } from '../fold/readers.js'
-import { checkSame, Registry } from '../fold/registry.js'
+import { Registry } from '../fold/registry.js'
 import type { StoreContext } from './context.js'
 import type { EventSource } from './event-reader.js'
 import { foldEvents } from './fold-events.js'
@@ -21,6 +21,7 @@ import { type FoldSnapshot, FoldSnapshots } from './fold-snapshots.js'
 import { type LogShape, shapeOf } from './log-shape.js'
 import { type StandingFrame, standsAt } from './log-tail.js'
 import type { Head } from './log-walk.js'
+import { type Listener, Subscribers } from './subscribers.js'
 
 /** A projection as of an event. */
 export interface Projected<V> {
@@ -54,14 +55,6 @@ export interface FoldedParent {
   readonly seq: number
 }
 
-type Listener<V> = (value: V, asOfSeq: number) => void
-
-interface Subscriber {
-  readonly projection: AnyProjection
-  readonly listener: Listener<unknown>
-  told: unknown
-}
-
 /** What was last kept of a unit. */
 interface Kept {
   readonly seq: number
@@ -77,12 +70,17 @@ export class Projecting {
   /** Where the registry was when it was last compared with the log. */
   private head: Head | undefined
   private working: Promise<unknown> = Promise.resolve()
-  private readonly subscribers = new Set<Subscriber>()
-  private delivering = false
+  private readonly subscribers: Subscribers
   private keeping: Promise<void> | undefined
   private readonly kept = new Map<string, Kept>()
 
-  constructor(private readonly run: FoldedRun) {}
+  constructor(private readonly run: FoldedRun) {
+    this.subscribers = new Subscribers({
+      run: run.id,
+      notices: run.context.notices,
+      current: (projections) => this.catchUp(projections),
+    })
+  }
 
   /**
    * The projection as it is at the end of the log. @throws PROJECTION_CONFLICT, PROJECTION_FAILED
@@ -112,29 +110,17 @@ export class Projecting {
     return { value: balanced.view(projection), asOfSeq: current.asOfSeq }
   }
 
-  /**
-   * Be told of each new value, once it is durable; first of the one that is there now.
-   * @returns what ends it.
-   * @throws PROJECTION_CONFLICT
-   */
+  /** See `Subscribers.add`. */
   subscribe<S, V>(projection: Projection<S, V>, listener: Listener<V>): () => void {
     this.registry?.has(projection)
-    for (const other of this.subscribed()) checkSame(projection, other)
-    const subscriber: Subscriber = {
-      projection,
-      listener: listener as Listener<unknown>,
-      told: NOT_TOLD,
-    }
-    this.subscribers.add(subscriber)
-    this.deliverSoon()
-    return () => this.subscribers.delete(subscriber)
+    return this.subscribers.add(projection, listener)
   }
 
   /** A frame was acknowledged. Costs nothing where nobody projects. */
   committed(frame: StandingFrame): void {
     const { registry } = this
     if (registry === undefined || registry.asOfSeq !== frame.seq - 1) {
-      if (this.subscribers.size > 0) this.deliverSoon()
+      this.subscribers.tellSoon()
       return
     }
     if (!registry.wants(frame.type)) registry.advance(frame.seq)
@@ -147,7 +133,7 @@ export class Projecting {
       const { seq, hash, place } = frame
       this.head = { seq, hash, place }
     }
-    if (this.subscribers.size > 0) this.deliverSoon()
+    this.subscribers.tellSoon()
   }
 
   /** The log is not the one that was folded. */
@@ -215,7 +201,7 @@ export class Projecting {
     const before = await this.standing()
     const late = projections.filter((projection) => before?.has(projection) !== true)
     if (before === undefined) {
-      this.registry = await this.cold([...projections, ...this.subscribed()])
+      this.registry = await this.cold([...projections, ...this.subscribers.projections()])
     } else if (late.length > 0) {
       const other = await this.cold(late)
       // Either may get ahead while we read for the other.
@@ -244,10 +230,6 @@ export class Projecting {
     const { reader } = await this.run.source()
     if (!(await standsAt(reader, await shapeOf(reader), this.head))) this.reset()
     return this.registry
-  }
-
-  private subscribed(): AnyProjection[] {
-    return [...this.subscribers].map(({ projection }) => projection)
   }
 
   private async goOn(registry: Registry, to: number): Promise<void> {
@@ -326,48 +308,7 @@ export class Projecting {
     this.head = end
     await this.keep('running')
   }
-
-  private deliverSoon(): void {
-    if (this.delivering) return
-    this.delivering = true
-    queueMicrotask(() => {
-      this.deliver()
-        .catch((error: unknown) => {
-          const trouble = `run ${this.run.id}: subscribers could not be told`
-          this.run.context.notices.report('cache', trouble, error)
-        })
-        .finally(() => {
-          this.delivering = false
-        })
-    })
-  }
-
-  private async deliver(): Promise<void> {
-    for (;;) {
-      const registry = await this.catchUp(this.subscribed())
-      const asOfSeq = registry.asOfSeq
-      for (const subscriber of this.subscribers) this.tell(subscriber, registry)
-      const end = await this.run.end()
-      if (end === undefined || end.seq <= asOfSeq) return
-    }
-  }
-
-  private tell(subscriber: Subscriber, registry: Registry): void {
-    const { projection, listener } = subscriber
-    const unit = registry.unit(projection)
-    if (unit === undefined || unit.state === subscriber.told || unit.failure === subscriber.told)
-      return
-    subscriber.told = unit.failure ?? unit.state
-    try {
-      listener(registry.view(projection), registry.asOfSeq)
-    } catch (error) {
-      const trouble = `run ${this.run.id}: a subscriber of projection "${projection.key}" failed`
-      this.run.context.notices.report('cache', trouble, error)
-    }
-  }
 }
-
-const NOT_TOLD = Symbol('not told')
 
 /** Fewest events between two snapshots of one projection. */
 const EVENTS_MIN = { turn: 64, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const

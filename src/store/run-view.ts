@@ -166,8 +166,7 @@ export class RunView {
    * sent then.
    * @throws USAGE where neither says which model; PROVIDER_UNKNOWN
    */
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is the provider's; SDKs have types for
-  // it.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is the provider's; SDKs have types.
   request(header?: RequestHeader, options: { readonly at?: number } = {}): Promise<any> {
     return nextRequest(this, header, options.at)
   }
