@@ -26,6 +26,7 @@ export const ERROR_KINDS = {
   TYPE_INVALID: 'input',
   TYPE_RESERVED: 'input',
   EVENT_INVALID: 'input',
+  OPERATION_CONFLICT: 'input',
   VALUE_UNSUPPORTED: 'input',
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',
