@@ -27,6 +27,7 @@ export const ERROR_KINDS = {
   TYPE_RESERVED: 'input',
   EVENT_INVALID: 'input',
   OPERATION_CONFLICT: 'input',
+  HISTORY_MISMATCH: 'input',
   VALUE_UNSUPPORTED: 'input',
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',

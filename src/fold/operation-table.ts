@@ -1,7 +1,7 @@
 /**
- * Where the event of each operation lies, kept small: a run may have a hundred thousand of them, and the
- * table goes into every snapshot of its index.
- * Keeps 64 bits of an id, so it names candidates; whether it is the one is for the event's body to say.
+ * Where the event of each operation lies, kept small: a run may have a hundred thousand of them,
+ * and the table goes into every snapshot of its index. Keeps 64 bits of an id, so it names
+ * candidates; whether it is the one is for the event's body to say.
  */
 import { sha256 } from '../core/hash.js'
 import { pushVarint, VarintReader } from '../value/pack-varint.js'
@@ -13,9 +13,9 @@ export interface OperationPlace {
 }
 
 /**
- * Rows in the order of the log, in base64: the keys, then the places. A place is how many segments it lies
- * behind the one before, and how many bytes behind that one's start, or in a later segment behind the
- * segment's own: 11 bytes a row, as a rule.
+ * Rows in the order of the log, in base64: the keys, then the places. A place is how many segments
+ * it lies behind the one before, and how many bytes behind that one's start, or in a later segment
+ * behind the segment's own: 11 bytes a row, as a rule.
  */
 export type PackedOperations = readonly [count: number, rows: string]
 

@@ -11,7 +11,10 @@ export interface NewEvent extends AppendOptions {
 }
 
 export interface AppendOptions {
-  /** A name of your own for this append: the same one again, after whatever went wrong, is the same event. */
+  /**
+   * A name of your own for this append: the same one again, after whatever went wrong, is the same
+   * event.
+   */
   readonly op?: string | undefined
 }
 

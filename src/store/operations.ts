@@ -1,7 +1,7 @@
 /**
- * Appends that carry an operation id: the same id twice is one event, also across processes and crashes.
- * The lock makes it exact: while it is held the run's index knows every operation that was acknowledged,
- * and what is still on its way is known here.
+ * Appends that carry an operation id: the same id twice is one event, also across processes and
+ * crashes. The lock makes it exact: while it is held the run's index knows every operation that was
+ * acknowledged, and what is still on its way is known here.
  * @see docs/format.md#operations
  */
 import {
@@ -32,7 +32,8 @@ export interface OperationFrame extends Appended {
 }
 
 /**
- * The frame of an operation; undefined where there is none, or its body was redacted: the id went with it.
+ * The frame of an operation; undefined where there is none, or its body was redacted: the id went
+ * with it.
  * @throws CHAIN_BROKEN where it cannot be told, since the frame is not as it was written.
  */
 export async function findOperation(
@@ -87,8 +88,8 @@ export class Operations {
   constructor(private readonly run: OperatedRun) {}
 
   /**
-   * Append as one atomic unit those events whose operation is not in the run yet; of the others, the
-   * result is that of the first time.
+   * Append as one atomic unit those events whose operation is not in the run yet; of the others,
+   * the result is that of the first time.
    * @throws OPERATION_CONFLICT where an operation was another event; nothing is appended then.
    */
   async append(events: readonly EncodedEvent[]): Promise<readonly Appended[]> {
