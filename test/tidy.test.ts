@@ -112,6 +112,8 @@ const FLOORS: Readonly<Record<string, number>> = {
   testing: 5,
   'testing.ts': 5,
   'index.ts': 5,
+  'openai-agents.ts': 5,
+  'claude-agent-sdk.ts': 5,
 }
 
 /** Rooms of one floor that may know each other, one way. */
@@ -137,7 +139,12 @@ describe('the floors', () => {
   })
 
   it('have a door that nobody inside goes through', () => {
-    const doors = ['src/index.ts', 'src/testing.ts']
+    const doors = [
+      'src/index.ts',
+      'src/testing.ts',
+      'src/openai-agents.ts',
+      'src/claude-agent-sdk.ts',
+    ]
     expect(imports.filter(({ to }) => doors.includes(to))).toEqual([])
   })
 
@@ -366,6 +373,7 @@ describe('the package', () => {
       todo
       turns
       type Abilities
+      type AppendOptions
       type Appended
       type Backend
       type CreateRunOptions
@@ -383,7 +391,6 @@ describe('the package', () => {
       type ModelCall
       type ModelOptions
       type ModelReply
-      type NewEvent
       type NewEvent
       type Notice
       type OpenRunOptions

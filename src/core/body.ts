@@ -239,6 +239,9 @@ export function parseBody(bytes: Uint8Array): Body {
   if (refs.length > 0 && !hasRefs(bytes)) {
     throw new DaglogError('FRAME_INVALID', 'the refs of a body are not where they belong')
   }
+  if (body.op !== undefined && operationOf(bytes) !== body.op) {
+    throw new DaglogError('FRAME_INVALID', 'the operation of a body is not where it belongs')
+  }
   return {
     refs,
     tags: Array.isArray(body.enc) ? (body.enc as Tagging[]) : [],
@@ -267,10 +270,62 @@ export function readableRefsOf(bytes: Uint8Array): readonly Ref[] {
 }
 
 function hasRefs(bytes: Uint8Array): boolean {
-  for (let i = 0; i < REFS_KEY.length; i += 1) {
-    if (bytes[REFS_AT + i] !== REFS_KEY[i]) return false
-  }
+  return standsAt(bytes, REFS_AT, REFS_KEY)
+}
+
+function standsAt(bytes: Uint8Array, at: number, key: Uint8Array): boolean {
+  for (let i = 0; i < key.length; i += 1) if (bytes[at + i] !== key[i]) return false
   return true
+}
+
+const TAGS_KEY = Buffer.from('"enc":')
+const OP_KEY = Buffer.from('"op":')
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+
+/**
+ * The operation id of a body; undefined where it has none. It stands after refs and tags and before the
+ * data, so whoever looks for it walks over those two and parses nothing.
+ */
+export function operationOf(bytes: Uint8Array): string | undefined {
+  let at = REFS_AT
+  for (const key of [REFS_KEY, TAGS_KEY]) {
+    if (standsAt(bytes, at, key)) at = listEnd(bytes, at + key.length) + 1
+  }
+  if (!standsAt(bytes, at, OP_KEY)) return undefined
+  const from = at + OP_KEY.length
+  try {
+    const op: unknown = JSON.parse(
+      Buffer.from(bytes.subarray(from, stringEnd(bytes, from))).toString(),
+    )
+    return typeof op === 'string' ? op : undefined
+  } catch {
+    return undefined // Not as we write it: `parseBody` tells what is wrong.
+  }
+}
+
+/** Where the JSON list that begins at `from` ends. */
+function listEnd(bytes: Uint8Array, from: number): number {
+  let depth = 0
+  for (let at = from; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === QUOTE) at = stringEnd(bytes, at) - 1
+    else if (byte === OPEN_LIST) depth += 1
+    else if (byte === CLOSE_LIST) {
+      depth -= 1
+      if (depth === 0) return at + 1
+    }
+  }
+  return bytes.length
+}
+
+/** Where the JSON string that begins at `from` ends. */
+function stringEnd(bytes: Uint8Array, from: number): number {
+  let at = from + 1
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return at + 1
 }
 
 function parseRefs(rows: unknown): Ref[] {

@@ -26,6 +26,8 @@ export const ERROR_KINDS = {
   TYPE_INVALID: 'input',
   TYPE_RESERVED: 'input',
   EVENT_INVALID: 'input',
+  OPERATION_CONFLICT: 'input',
+  HISTORY_MISMATCH: 'input',
   VALUE_UNSUPPORTED: 'input',
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',

@@ -7,7 +7,7 @@ import type { Ref } from './body.js'
 import { DaglogError } from './errors.js'
 import type { DataOf } from './event-map.js'
 import type { Hash } from './hash.js'
-import { TYPE_BYTES_MAX } from './limits.js'
+import { OPERATION_BYTES_MAX, TYPE_BYTES_MAX } from './limits.js'
 
 /** An event as it is read: `data` is what was given to `append`, whole. */
 export interface RunEvent<T extends string = string> {
@@ -33,6 +33,8 @@ export interface RunEvent<T extends string = string> {
   readonly line?: number
   /** The head after this event: commits to it and to all before. */
   readonly hash: Hash
+  /** The caller's id of the append, where there was one: the same id twice is one event. */
+  readonly op?: string
   /** True where the body was redacted; `data` is then undefined. */
   readonly redacted?: boolean
   /** Only when asked for: what lies out of line, with `null` in `data` at each pointer. */
@@ -73,4 +75,21 @@ export function checkUserEvent(type: string, data: unknown): void {
       { type },
     )
   }
+}
+
+/** @throws EVENT_INVALID, LIMIT_EXCEEDED */
+export function checkOperation(op: unknown): void {
+  if (typeof op !== 'string' || op === '') {
+    const what = op === '' ? 'an empty string' : `a ${typeof op}`
+    throw new DaglogError(
+      'EVENT_INVALID',
+      `${what} is no operation id; try: a string that stays the same when the append is sent again`,
+    )
+  }
+  if (Buffer.byteLength(op) <= OPERATION_BYTES_MAX) return
+  throw new DaglogError(
+    'LIMIT_EXCEEDED',
+    `an operation id has at most ${OPERATION_BYTES_MAX} bytes; try: a hash of it`,
+    { limit: 'OPERATION_BYTES_MAX' },
+  )
 }

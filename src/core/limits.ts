@@ -15,6 +15,9 @@ export const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** Largest event type, in bytes. */
 export const TYPE_BYTES_MAX = 64
 
+/** Largest operation id, in bytes of UTF-8. */
+export const OPERATION_BYTES_MAX = 1024
+
 /** Largest run id, in bytes of UTF-8. */
 export const RUN_ID_BYTES_MAX = 1024
 

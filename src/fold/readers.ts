@@ -11,5 +11,6 @@ export function builtInReaders(): Promise<readonly AnyReader[]> {
 }
 
 async function load(): Promise<readonly AnyReader[]> {
-  return []
+  const [{ openAiAgents }] = await Promise.all([import('./readers/openai-agents.js')])
+  return [openAiAgents]
 }

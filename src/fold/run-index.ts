@@ -7,9 +7,10 @@ import { DaglogError } from '../core/errors.js'
 import type { RunStatus, Usage } from '../core/event-map.js'
 import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
+import { type OperationPlace, OperationTable, type PackedOperations } from './operation-table.js'
 
 /** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
-export const RUN_INDEX_VERSION = 4
+export const RUN_INDEX_VERSION = 5
 
 export interface IndexedFrame {
   readonly seq: number
@@ -18,6 +19,8 @@ export interface IndexedFrame {
   readonly redacted: boolean
   /** Members of frame 0's head, see `genesisExtra`. */
   readonly extra: string
+  /** The caller's id of the append, where there was one. */
+  readonly op?: string | undefined
   readonly body: Uint8Array
   readonly place: { readonly segment: number; readonly from: number; readonly to: number }
 }
@@ -74,6 +77,7 @@ export class RunIndex {
   private readonly lastOf = new Map<string, PlaceRow>()
   private readonly stepKeys = new Set<string>()
   private readonly states: StateRow[] = []
+  private operations = new OperationTable()
 
   /** Take in the next frame. Bodies are parsed only of the types that matter here. */
   apply(frame: IndexedFrame): void {
@@ -81,6 +85,7 @@ export class RunIndex {
     this.events += 1
     this.updated = frame.time
     if (seq === 0) this.begin(frame)
+    if (frame.op !== undefined) this.operations.add(frame.op, place)
     this.lastOf.set(type, [seq, place.segment, place.from, place.to])
     // A run that goes on after its end is open again.
     if (this.status !== 'open' && !AFTER_END.test(type)) this.status = 'open'
@@ -176,6 +181,11 @@ export class RunIndex {
     return this.stepKeys.has(shortKey(key))
   }
 
+  /** Where the event of an operation may lie: it is there if its body says so, and nowhere else. */
+  operation(op: string): readonly OperationPlace[] {
+    return this.operations.find(op)
+  }
+
   /** One rule for each type that the index follows. */
   static readonly rules: Readonly<
     Record<string, (index: RunIndex, data: Record<string, unknown>) => void>
@@ -238,6 +248,7 @@ export class RunIndex {
       lastOf: [...this.lastOf],
       stepKeys: [...this.stepKeys],
       states: this.states,
+      operations: this.operations.toJSON(),
     }
   }
 
@@ -275,6 +286,7 @@ export class RunIndex {
     for (const [type, place] of from.lastOf) index.lastOf.set(type, place)
     for (const key of from.stepKeys) index.stepKeys.add(key)
     for (const state of from.states) index.states.push(state)
+    index.operations = OperationTable.fromJSON(from.operations)
     return index
   }
 }
@@ -297,6 +309,7 @@ interface Snapshot {
   readonly lastOf: readonly (readonly [string, PlaceRow])[]
   readonly stepKeys: readonly string[]
   readonly states: readonly StateRow[]
+  readonly operations: readonly PackedOperations[]
 }
 
 /** The body, or undefined where it makes no sense: that is for an audit to tell. */

@@ -27,6 +27,7 @@ export interface Draft {
   readonly data: EncodedData
   /** Members of frame 0's head. */
   readonly extra?: string
+  readonly op?: string | undefined
 }
 
 export interface Appended {
@@ -153,16 +154,19 @@ export class Appender {
         inline: draft.data.inline,
         refs,
         tags: draft.data.tags,
+        op: draft.op,
       })
       const lag = seq - this.syncedSeq - 1
       const left = drafts.length - index - 1
-      const { type, time, extra = '' } = draft
+      const { type, time, extra = '', op } = draft
       const frame = encodeFrame(prev, { seq, time, type, lag, left, extra }, body)
       const bytes = Buffer.byteLength(frame.text)
       if (bytes > FRAME_BYTES_MAX)
         throw tooLarge(`one event of ${bytes} bytes`, `${FRAME_BYTES_MAX} bytes`)
       const place = { segment: this.options.writer.segment, from: offset, to: offset + bytes }
-      frames.push(new CommittedFrame(seq, frame.hash, place, time, type, extra, body, draft.data))
+      frames.push(
+        new CommittedFrame(seq, frame.hash, place, time, type, extra, op, body, draft.data),
+      )
       text += frame.text
       seq += 1
       prev = frame.hash
@@ -253,6 +257,7 @@ class CommittedFrame implements StandingFrame {
     readonly time: number,
     readonly type: string,
     readonly extra: string,
+    readonly op: string | undefined,
     private readonly text: string,
     readonly data: EncodedData,
   ) {}

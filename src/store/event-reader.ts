@@ -164,6 +164,7 @@ async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Pro
   const { seq, time, type, hash } = raw
   if (raw.redacted) return { seq, time, type, data: undefined, hash, redacted: true }
   const body = parseBody(raw.body)
+  const op = body.op === undefined ? undefined : { op: body.op }
   if (refs)
     return {
       seq,
@@ -171,13 +172,14 @@ async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Pro
       type,
       data: restoreData({ ...body, refs: [] }, new Map()),
       hash,
+      ...op,
       refs: body.refs,
     }
   const values = new Map<string, unknown>()
   for (const ref of body.refs) {
     values.set(ref.pointer, await resolveRef(source.reader.backend, ref, { run: source.run, seq }))
   }
-  return { seq, time, type, data: restoreData(body, values), hash }
+  return { seq, time, type, data: restoreData(body, values), hash, ...op }
 }
 
 /** Load one event whose place is known. */

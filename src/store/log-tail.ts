@@ -5,7 +5,7 @@
  * damage. After it they are torn, and the log ends where the atomic append they belong to began.
  * Decides only; cutting and telling are in `recovery.ts`.
  */
-import { type EncodedData, type Ref, readableRefsOf } from '../core/body.js'
+import { type EncodedData, operationOf, type Ref, readableRefsOf } from '../core/body.js'
 import { FrameReader } from '../core/frame.js'
 import type { LogReader, Place } from './log-reader.js'
 import type { LogShape, Span } from './log-shape.js'
@@ -24,6 +24,7 @@ export interface StandingFrame extends Head {
   readonly type: string
   readonly redacted: boolean
   readonly extra: string
+  readonly op: string | undefined
   readonly body: Buffer
   /** Of a frame that was written just now: its data, before any of it went out of line. */
   readonly data?: EncodedData
@@ -222,8 +223,9 @@ class TailWalk {
     const body = bytes.subarray(frame.bodyFrom, frame.bodyTo)
     const { seq, hash, time, type, redacted, extra, left } = frame
     const refs = redacted ? [] : readableRefsOf(body)
+    const op = redacted ? undefined : operationOf(body)
     this.durableSeq = Math.max(this.durableSeq, seq - frame.lag - 1)
-    this.pending.push({ seq, hash, place, time, type, redacted, extra, body, left, refs })
+    this.pending.push({ seq, hash, place, time, type, redacted, extra, op, body, left, refs })
     if (left === 0 && (this.pending[0] as Pending).seq <= this.durableSeq)
       this.settle(this.durableSeq)
   }

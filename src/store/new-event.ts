@@ -5,9 +5,17 @@ import type { EncodedData } from '../core/body.js'
 import type { Tree } from '../value/tree.js'
 
 /** An event to append together with others. */
-export interface NewEvent {
+export interface NewEvent extends AppendOptions {
   readonly type: string
   readonly data: unknown
+}
+
+export interface AppendOptions {
+  /**
+   * A name of your own for this append: the same one again, after whatever went wrong, is the same
+   * event.
+   */
+  readonly op?: string | undefined
 }
 
 /** The same, its data taken as it was. */
@@ -18,4 +26,5 @@ export interface EncodedEvent {
   readonly time?: number
   /** The state that it writes, instead of `data`: what is new of it is known once it is written. */
   readonly state?: Tree | undefined
+  readonly op?: string | undefined
 }

@@ -335,11 +335,12 @@ async function* inherited(
 function eventOf(frame: StandingFrame): RunEvent | undefined {
   const { seq, time, type, hash, redacted } = frame
   if (redacted) return { seq, time, type, data: undefined, hash, redacted }
+  const op = frame.op === undefined ? undefined : { op: frame.op }
   if (frame.data !== undefined) {
     const data = decodeData(frame.data)
-    return data && { seq, time, type, data: data.value, hash }
+    return data && { seq, time, type, data: data.value, hash, ...op }
   }
   const body = parseBody(frame.body)
   if (body.refs.length > 0) return undefined
-  return { seq, time, type, data: restoreData(body, new Map()), hash }
+  return { seq, time, type, data: restoreData(body, new Map()), hash, ...op }
 }

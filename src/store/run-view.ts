@@ -28,6 +28,7 @@ import { frameAt, type Head } from './log-walk.js'
 import { nextRequest } from './model-request.js'
 import { chainBroken } from './open-log.js'
 import { openWork } from './open-work.js'
+import { findOperation } from './operations.js'
 import { type FoldedParent, type FoldedRun, Projecting } from './projecting.js'
 import { sessionEvents } from './session-events.js'
 import { StateStore } from './state-store.js'
@@ -97,6 +98,14 @@ export class RunView {
     if (row === undefined) return undefined
     const [, segment, from, to] = row
     return (await readEventAt(await this.source(), { segment, from, to })) as EventOf<T> | undefined
+  }
+
+  /** The event that was appended under an operation id, found by index; undefined where there is none. */
+  async operation(op: string): Promise<RunEvent | undefined> {
+    const { index } = await this.load()
+    const source = await this.source()
+    const frame = await findOperation(source, index, op)
+    return frame && readEventAt(source, frame.place)
   }
 
   /** (seq, hash) of the last event; undefined for a run that never began. */

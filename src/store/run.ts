@@ -3,7 +3,7 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
-import { checkUserEvent, type RunEvent } from '../core/event.js'
+import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
@@ -12,7 +12,8 @@ import type { Appended, Draft } from './appender.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
-import type { EncodedEvent, NewEvent } from './new-event.js'
+import type { AppendOptions, EncodedEvent, NewEvent } from './new-event.js'
+import { Operations } from './operations.js'
 import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
 import { runTurn, type TurnBody, type TurnOptions } from './run-turn.js'
@@ -34,6 +35,7 @@ export class Run extends RunView {
   private closed: Promise<void> | undefined
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
+  private readonly operations: Operations
 
   constructor(
     context: StoreContext,
@@ -54,6 +56,13 @@ export class Run extends RunView {
       leaving: () => this.projecting.keep('close'),
     }
     this.writer = new RunWriter(context, run, beginning, options)
+    this.operations = new Operations({
+      id,
+      durable: context.durability === 'step',
+      writer: this.writer,
+      source: () => this.source(),
+      append: (events) => this.appendEncoded(events),
+    })
   }
 
   /** Take the lock, recover, and close what a crash left open. @throws RUN_LOCKED, CHAIN_BROKEN */
@@ -66,26 +75,37 @@ export class Run extends RunView {
    * Append one event. Its data is taken as it is at the call: later changes do not reach it.
    * Resolves once it would survive power loss (durability `step`), with its seq and the head it makes.
    * @throws TYPE_INVALID, TYPE_RESERVED, EVENT_INVALID, VALUE_UNSUPPORTED, LIMIT_EXCEEDED; RUN_LOCKED,
-   *   WRITER_FENCED, WRITE_FAILED: after the last two the run must be opened again.
+   *   WRITER_FENCED, WRITE_FAILED: after the last two the run must be opened again; OPERATION_CONFLICT
+   *   where `op` was another event before. Where it was this one, the result is that of the first time.
    */
-  async append<T extends string>(type: T, data: DataOf<T>): Promise<Appended> {
+  async append<T extends string>(
+    type: T,
+    data: DataOf<T>,
+    { op }: AppendOptions = {},
+  ): Promise<Appended> {
     checkUserEvent(type, data)
-    return (await this.write([{ type, data }]))[0] as Appended
+    return (await this.write([{ type, data, op }]))[0] as Appended
   }
 
-  /** Append several events as one atomic unit: after a crash all of them are there, or none. */
+  /**
+   * Append several events as one atomic unit: after a crash all of them are there, or none. Those whose
+   * operation is in the run already are not appended again.
+   */
   async appendAll(events: readonly NewEvent[]): Promise<readonly Appended[]> {
     for (const { type, data } of events) checkUserEvent(type, data)
     return this.write(events)
   }
 
   private async write(events: readonly NewEvent[]): Promise<readonly Appended[]> {
-    for (const { type, data } of events) {
+    for (const { type, data, op } of events) {
       const schema = this.context.schemas[type]
       if (schema !== undefined) checkSchema(schema, type, data)
+      if (op !== undefined) checkOperation(op)
     }
     // Encoding happens in the caller's turn, before anything is awaited.
-    return this.appendEncoded(events.map(({ type, data }) => this.encode(type, data)))
+    const encoded = events.map(({ type, data, op }) => this.encode(type, data, op))
+    const once = events.some(({ op }) => op !== undefined)
+    return once ? this.operations.append(encoded) : this.appendEncoded(encoded)
   }
 
   /** The same for data that was encoded earlier. For daglog's own rooms. */
@@ -118,11 +138,12 @@ export class Run extends RunView {
     return appended.map(({ seq, hash }) => ({ seq, hash }))
   }
 
-  private draft({ type, time, data, state }: EncodedEvent, now: number): Draft {
+  private draft({ type, time, data, state, op }: EncodedEvent, now: number): Draft {
     return {
       type,
       time: time ?? now,
       data: state === undefined ? data : this.current.encode(state),
+      op,
     }
   }
 
@@ -152,9 +173,9 @@ export class Run extends RunView {
   }
 
   /** Take data as it is now; a state that it is remains one. For daglog's own rooms. */
-  encode(type: string, data: unknown): EncodedEvent {
+  encode(type: string, data: unknown, op?: string): EncodedEvent {
     const state = this.current.stateOf(type, data)
-    return state === undefined ? { type, data: encodeData(data) } : { type, data: NO_DATA, state }
+    return { type, data: state === undefined ? encodeData(data) : NO_DATA, state, op }
   }
 
   /**

@@ -47,13 +47,13 @@ export async function salvageInto(source: RunView, target: Run): Promise<Salvage
 }
 
 function carried(event: RunEvent, target: Run): EncodedEvent {
-  const { seq, time, type, data, redacted } = event
+  const { seq, time, type, data, redacted, op } = event
   if (type === 'log/gap' && event.hash === '') return { type, data: encodeData(data) }
   if (redacted === true)
     return { type: 'salvage/event', data: encodeData({ seq, type, redacted: true }), time }
   if (BOUND_TYPE.test(type))
     return { type: 'salvage/event', data: encodeData({ seq, type, data }), time }
-  return { ...target.encode(type, data), time }
+  return { ...target.encode(type, data, op), time }
 }
 
 /** The event without the values that are gone, and which those were. */
@@ -63,11 +63,11 @@ async function withoutValues(
   cause: DaglogError,
 ): Promise<EncodedEvent> {
   for await (const event of source.events({ from: seq, to: seq, refs: true })) {
-    const { type, time, data, refs = [] } = event
+    const { type, time, data, refs = [], op } = event
     const missing = refs.map(({ pointer, sha256, size, kind }) => ({ pointer, sha256, size, kind }))
     return {
       type: 'salvage/event',
-      data: encodeData({ seq, type, data, missing, reason: cause.code }),
+      data: encodeData({ seq, type, data, missing, reason: cause.code, ...(op && { op }) }),
       time,
     }
   }

@@ -6,6 +6,7 @@ import {
   encodeData,
   joinData,
   type LargeValue,
+  operationOf,
   parseBody,
   type Ref,
   refsOf,
@@ -322,5 +323,46 @@ describe('a body', () => {
     const value = refValue({ ...ref, kind: 'bytes' }, bytes) as Uint8Array
     bytes[0] = 0
     expect([...value]).toEqual([0x7b])
+  })
+})
+
+describe('the operation of a body', () => {
+  const anyBody = fc.record({ data: anyData, op: fc.option(fc.string({ unit: 'binary' })) })
+
+  it('is found behind whatever refs and tags stand before it', () => {
+    fc.assert(
+      fc.property(anyBody, ({ data, op }) => {
+        const encoded = encodeData(data)
+        const refs = refsFor(encoded)
+        const { inline, tags } = encoded
+        const bytes = Buffer.from(bodyText({ salt: SALT, inline, tags, refs, op: op ?? undefined }))
+        expect(operationOf(bytes)).toBe(op ?? undefined)
+        expect(parseBody(bytes).op).toBe(op ?? undefined)
+      }),
+      { numRuns },
+    )
+  })
+
+  it('is none where a user says so in the data', () => {
+    const bytes = Buffer.from(bodyText({ salt: SALT, inline: '{"op":"x"}', tags: [], refs: [] }))
+    expect(operationOf(bytes)).toBeUndefined()
+    expect(parseBody(bytes).op).toBeUndefined()
+  })
+
+  it.each([
+    ['after the data', `{"salt":"${SALT}","data":1,"op":"x"}`],
+    ['no string', `{"salt":"${SALT}","op":7,"data":1}`],
+    ['twice', `{"salt":"${SALT}","op":"x","data":1,"op":"y"}`],
+  ])('is refused where it is %s', (_where, text) => {
+    expect(() => parseBody(Buffer.from(text))).toThrow('FRAME_INVALID')
+  })
+
+  it('is looked for without an end in bytes that make no sense', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.constantFrom('"refs":', '"enc":', '"op":'), (noise, key) => {
+        const bytes = Buffer.concat([Buffer.from(`{"salt":"${SALT}",${key}`), noise])
+        expect(() => operationOf(bytes)).not.toThrow()
+      }),
+    )
   })
 })
