@@ -99,11 +99,7 @@ export interface UserMessage {
   readonly raw?: unknown
 }
 
-/**
- * One message of a model, whole. A later one with the same `id` in the same turn states it anew, in
- * the
- * place of the first: that is how a message that comes in pieces grows.
- */
+/** One message of a model, whole. */
 export interface AssistantMessage {
   readonly content: Content
   /** The provider's name for it. */
@@ -115,6 +111,11 @@ export interface AssistantMessage {
   readonly stopReason?: string
   /** It was cut off: by a crash, an abort, or a broken stream. */
   readonly interrupted?: boolean
+  /**
+   * It states the message of this turn with the same `id` anew, whole, in the place of the first: that is
+   * how one that is recorded in pieces grows. Said, never guessed: some providers use ids again.
+   */
+  readonly restates?: boolean
   /** The provider's own message, exactly. */
   readonly raw?: unknown
 }

@@ -36,15 +36,28 @@ export const messages: Projection<MessagesState, readonly Message[]> = {
     if (event.type === 'turn/start') return { ...state, turnFrom: lengthOf(state.list) }
     if (event.type === 'compaction') return compacted(state, event)
     const message = deriveMessage(event)
-    return message === undefined ? state : withMessage(state, message)
+    if (message === undefined) return state
+    return restates(event) ? restated(state, message) : added(state, message)
   },
   view: ({ list }) => toArray(list),
 }
 
+/** Whether an event says a message anew that is there already. */
+export function restates({ type, data }: RunEvent): boolean {
+  return (
+    type === 'assistant/message' &&
+    (data as { restates?: unknown } | null | undefined)?.restates === true
+  )
+}
+
+function added(state: MessagesState, message: Message): MessagesState {
+  return { ...state, list: appendTo(state.list, message) }
+}
+
 /** A message of a model that is stated anew takes the place of the first statement. */
-function withMessage(state: MessagesState, message: Message): MessagesState {
+function restated(state: MessagesState, message: Message): MessagesState {
   const at = message.id === undefined ? -1 : statedAt(state, message.id)
-  if (at < 0) return { ...state, list: appendTo(state.list, message) }
+  if (at < 0) return added(state, message)
   const { line: _, run: __, ...stated } = message
   const place = placeOf(itemAt(state.list, at) as Message)
   return { ...state, list: replaceIn(state.list, at, { ...stated, ...place }) }

@@ -2,7 +2,7 @@
  * The turns of a run: how each began and ended, and what it took.
  */
 import type { RunEvent } from '../core/event.js'
-import type { AssistantMessage, TurnReason } from '../core/event-map.js'
+import type { TurnReason } from '../core/event-map.js'
 import { type Address, addressOf } from './address.js'
 import {
   appendTo,
@@ -13,6 +13,7 @@ import {
   replaceIn,
   toArray,
 } from './growing-list.js'
+import { restates } from './messages.js'
 import type { Projection } from './projection.js'
 
 export interface Turn {
@@ -32,15 +33,13 @@ export interface TurnsState {
   readonly list: GrowingList<Turn>
   /** Number of the last turn; the next is one more. */
   readonly last: number
-  /** Ids of the messages of the last turn, since a message may be stated anew. */
-  readonly ids: readonly string[]
 }
 
 export const turns: Projection<TurnsState, readonly Turn[]> = {
   key: 'turns',
   version: 1,
   types: ['turn/start', 'turn/end', 'user/message', 'assistant/message', 'tool/call'],
-  init: () => ({ list: EMPTY_LIST, last: 0, ids: [] }),
+  init: () => ({ list: EMPTY_LIST, last: 0 }),
   apply(state, event) {
     if (event.type === 'turn/start') return begun(state, event)
     const at = lengthOf(state.list) - 1
@@ -50,14 +49,7 @@ export const turns: Projection<TurnsState, readonly Turn[]> = {
     if (event.type === 'tool/call') {
       return changed(state, at, { ...turn, toolCalls: turn.toolCalls + 1 })
     }
-    const id = (event.data as AssistantMessage | null | undefined)?.id
-    if (typeof id === 'string' && event.type === 'assistant/message') {
-      if (state.ids.includes(id)) return state
-      return {
-        ...changed(state, at, { ...turn, messages: turn.messages + 1 }),
-        ids: [...state.ids, id],
-      }
-    }
+    if (restates(event)) return state
     return changed(state, at, { ...turn, messages: turn.messages + 1 })
   },
   view: ({ list }) => toArray(list),
@@ -75,7 +67,7 @@ function begun(state: TurnsState, event: RunEvent): TurnsState {
     messages: 0,
     toolCalls: 0,
   }
-  return { list: appendTo(state.list, row), last: turn, ids: [] }
+  return { list: appendTo(state.list, row), last: turn }
 }
 
 function ended(turn: Turn, event: RunEvent): Turn {

@@ -2,15 +2,19 @@
  * The events that close what a crash left open: every whole event stays, nothing is dropped.
  * @see docs/format.md#closers
  */
-import type { OpenWork } from '../fold/run-index.js'
 import type { NewEvent } from './new-event.js'
+import type { OpenTurnWork } from './open-work.js'
 
 /**
- * Tool calls first, then steps (inner before outer), then the turn. A call whose body had not begun is
- * safe to do again (`not-started`); of one that had, nobody knows (`outcome-unknown`).
+ * What came of a message first, then tool calls, then steps (inner before outer), then the turn. A call
+ * whose body had not begun is safe to do again (`not-started`); of one that had, nobody knows
+ * (`outcome-unknown`).
  */
-export function closers(open: OpenWork): NewEvent[] {
+export function closers(open: OpenTurnWork): NewEvent[] {
   const events: NewEvent[] = []
+  for (const content of open.partials) {
+    events.push({ type: 'assistant/message', data: { content, interrupted: true } })
+  }
   for (const [id, state] of open.calls) {
     const closedBy = state === 'begun' ? 'outcome-unknown' : 'not-started'
     const content =

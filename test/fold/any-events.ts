@@ -22,7 +22,7 @@ const one = fc.oneof(
   fc.record({ type: fc.constant('user/message'), data: fc.record({ content }) }),
   fc.record({
     type: fc.constant('assistant/message'),
-    data: fc.record({ content, id }, { requiredKeys: ['content'] }),
+    data: fc.record({ content, id, restates: fc.boolean() }, { requiredKeys: ['content'] }),
   }),
   fc.record({ type: fc.constant('assistant/chunk'), data: fc.record({ message: id }) }),
   fc.record({ type: fc.constant('tool/call'), data: fc.record({ id, name: id }) }),
