@@ -195,6 +195,13 @@ export interface ImportLines {
   readonly bytes: Uint8Array
 }
 
+/** A file that belongs to the session and lies beside its transcript, byte for byte. */
+export interface ImportFile {
+  readonly path: string
+  readonly mtime: number
+  readonly bytes: Uint8Array
+}
+
 /** What a reader made of all lines so far; as good as that reader. Lists show it. */
 export interface ImportTotals {
   readonly title?: string
@@ -344,6 +351,7 @@ export interface EventMap {
   'state/write': { readonly value: unknown }
   'import/source': ImportSource
   'import/lines': ImportLines
+  'import/file': ImportFile
   'import/end': ImportEnd
   'session/info': SessionInfo
   'session/record': SessionRecord

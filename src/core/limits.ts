@@ -60,6 +60,9 @@ export const COLD_ENDED_BYTES_MIN = 64 * 1024
 /** The closed part of an open run's log is laid to rest once it is this long, in bytes. */
 export const COLD_OPEN_BYTES_MIN = 64 * 1024 * 1024
 
+/** Objects of runs that are imported together go into one pack of about this many bytes, before compression. */
+export const DRAFT_OBJECTS_BYTES = 32 * 1024 * 1024
+
 /** A pack below this many bytes is small, and is merged with others. */
 export const PACK_SMALL_BYTES_MAX = 8 * 1024 * 1024
 

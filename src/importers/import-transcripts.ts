@@ -1,0 +1,206 @@
+/**
+ * Whole folders of transcripts into a store: finds the sessions, takes in what is new of each, and says
+ * what became of every file. One that cannot be read hides no other.
+ * Stopping it at any moment is safe; starting it again goes on.
+ */
+import { DaglogError, systemCode } from '../core/errors.js'
+import type { ImportTotals, ParentLink } from '../core/event-map.js'
+import { readLines } from '../fold/import-lines.js'
+import type { RunHead } from '../fold/run-list.js'
+import { type DraftedRun, DraftRuns } from '../store/draft-runs.js'
+import type { Store } from '../store/store.js'
+import { type FoundFile, findFiles, type LeftOut } from './find.js'
+import type { Session, TranscriptFormat } from './format.js'
+import { identify } from './formats.js'
+import { KnownRuns } from './known-runs.js'
+import { SourceFile } from './source-file.js'
+import { type TakeInOptions, type TakenIn, takeInNew, takeInNews } from './take-in.js'
+
+/** What became of one file that holds a session. */
+export interface ImportedFile extends Omit<TakenIn, 'totals'> {
+  readonly source: string
+  readonly format: string
+  readonly session: string
+  readonly totals: ImportTotals | undefined
+}
+
+export interface ImportReport {
+  readonly files: readonly ImportedFile[]
+  /** What should have been taken in and was not. */
+  readonly leftOut: readonly LeftOut[]
+  /** Files in folders that hold no session of a known format. */
+  readonly passedOver: readonly string[]
+  /** By format: what such files never hold. */
+  readonly neverRecorded: Readonly<Record<string, readonly string[]>>
+}
+
+export interface ImportOptions {
+  /** Version of this program. */
+  readonly program: string
+  /** The only format wanted; any unless told. */
+  readonly from?: string | undefined
+  /** What to call the run; good for one file. */
+  readonly id?: string | undefined
+  /** Called often; bytes are of sources that were read. */
+  readonly onProgress?: (progress: { readonly files: number; readonly bytes: number }) => void
+}
+
+/** A file's beginning that is looked at to tell what it is. */
+const HEAD_BYTES = 64 * 1024
+/** Where that holds no whole record, as much as this. */
+const HEAD_BYTES_MAX = 4 * 1024 * 1024
+
+/** @throws READ_FAILED for a path that is not there; what writing to the store throws. */
+export async function importTranscripts(
+  store: Store,
+  paths: readonly string[],
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const work = new Importing(store, options, await KnownRuns.of(store))
+  const leave = (left: LeftOut): void => void work.leftOut.push(left)
+  for await (const file of findFiles(paths, leave)) await work.file(file)
+  await work.publish()
+  return work.report()
+}
+
+class Importing {
+  readonly leftOut: LeftOut[] = []
+  private readonly files: ImportedFile[] = []
+  private readonly passedOver: string[] = []
+  private readonly neverRecorded: Record<string, readonly string[]> = {}
+  private readonly drafts: DraftRuns
+  /** Sessions whose runs are begun and not to be seen yet. */
+  private readonly open = new Map<string, DraftedRun>()
+  private bytes = 0
+
+  constructor(
+    private readonly store: Store,
+    private readonly options: ImportOptions,
+    private readonly known: KnownRuns,
+  ) {
+    this.drafts = new DraftRuns(store.context)
+  }
+
+  async file(file: FoundFile): Promise<void> {
+    let source: SourceFile | undefined
+    try {
+      source = await SourceFile.open(file.path)
+      await this.source(file, source)
+    } catch (error) {
+      if (!isOfSource(error)) throw error
+      const reason = error instanceof DaglogError ? error.message : `${systemCode(error)}`
+      this.leftOut.push({ path: file.path, reason: `cannot be read: ${reason}` })
+    } finally {
+      await source?.close()
+    }
+    if (this.drafts.full) await this.publish()
+    this.options.onProgress?.({ files: this.files.length, bytes: this.bytes })
+  }
+
+  private async source(file: FoundFile, source: SourceFile): Promise<void> {
+    const { from } = this.options
+    const what = identify(await beginning(source), { from, named: file.named })
+    if (what === undefined) {
+      if (file.named) this.leftOut.push({ path: file.path, reason: noSession(source, from) })
+      else this.passedOver.push(file.path)
+      return
+    }
+    const { format, session } = what
+    const key = keyOf(format, session.session)
+    if (this.open.has(key)) await this.publish()
+    const taken = await this.take({
+      store: this.store,
+      drafts: this.drafts,
+      format,
+      session,
+      source,
+      program: this.options.program,
+      id: this.options.id,
+      onBytes: (bytes) => {
+        this.bytes += bytes
+        this.options.onProgress?.({ files: this.files.length, bytes: this.bytes })
+      },
+    })
+    this.neverRecorded[format.key] = format.neverRecorded
+    this.files.push({
+      ...taken,
+      source: source.path,
+      format: format.key,
+      session: session.session,
+      totals: taken.totals,
+    })
+  }
+
+  private async take(options: TakeInOptions): Promise<TakenIn> {
+    const { format, session, source } = options
+    const head = this.known.find(format.key, session.session)
+    if (head !== undefined) {
+      const { imported } = head.summary
+      if (imported?.size === source.size && imported.mtime === source.mtime)
+        return { run: head.id, outcome: 'same', bytes: 0, lines: 0, totals: undefined }
+      // What was begun before may be a parent of what comes of it.
+      return takeInNews(options, head.id)
+    }
+    const parent = await this.parentOf(format, session)
+    const { taken, draft } = await takeInNew({ ...options, parent })
+    this.open.set(keyOf(format, session.session), draft)
+    return taken
+  }
+
+  /** A sub-agent's run names the run of its session as it is now. */
+  private async parentOf(
+    format: TranscriptFormat,
+    { parent }: Session,
+  ): Promise<ParentLink | undefined> {
+    if (parent === undefined) return undefined
+    const open = this.open.get(keyOf(format, parent))
+    if (open !== undefined) return open.link('child')
+    const head = this.known.find(format.key, parent)
+    return head && linkTo(head)
+  }
+
+  async publish(): Promise<void> {
+    for (const head of await this.drafts.publish()) this.known.add(head)
+    this.open.clear()
+  }
+
+  report(): ImportReport {
+    const { files, leftOut, passedOver, neverRecorded } = this
+    return { files, leftOut, passedOver, neverRecorded }
+  }
+}
+
+function linkTo({ run, seq, hash }: RunHead): ParentLink {
+  return { run, seq, hash, kind: 'child' }
+}
+
+function keyOf(format: TranscriptFormat, session: string): string {
+  return `${format.key}\n${session}`
+}
+
+async function beginning(source: SourceFile): Promise<Parameters<typeof identify>[0]> {
+  for (let bytes = HEAD_BYTES; ; bytes *= 8) {
+    const head = await source.head(bytes)
+    const records: unknown[] = []
+    for (const { fault, value } of readLines(head)) {
+      if (fault !== undefined) continue
+      if (Array.isArray(value)) records.push(...value.slice(0, 64))
+      else records.push(value)
+    }
+    const isAll = head.length < bytes || bytes >= HEAD_BYTES_MAX
+    if (records.some((one) => typeof one === 'object') || isAll)
+      return { path: source.path, records }
+  }
+}
+
+function noSession(source: SourceFile, from: string | undefined): string {
+  if (source.size === 0) return 'is empty'
+  return from === undefined ? 'holds no line of JSON' : `holds no session of ${from}`
+}
+
+/** Trouble with a file hides no other file; trouble with the store ends the import. */
+function isOfSource(error: unknown): boolean {
+  if (error instanceof DaglogError)
+    return error.code === 'READ_FAILED' || error.code === 'RUN_LOCKED' || error.kind === 'damage'
+  return systemCode(error) !== undefined && (error as { syscall?: string }).syscall !== 'write'
+}
