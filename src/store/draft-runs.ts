@@ -15,7 +15,7 @@ import type { RunHead } from '../fold/run-list.js'
 import { Appender, type Draft } from './appender.js'
 import type { StoreContext } from './context.js'
 import type { StandingFrame } from './log-tail.js'
-import type { NewEvent } from './run.js'
+import type { NewEvent } from './new-event.js'
 import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
 
 /** Writers that are open at once, each with a file and a lock. */

@@ -5,11 +5,11 @@ import type { SessionRecord } from '../../core/event-map.js'
 import { faultEvent, linesOf } from '../import-lines.js'
 import type { Derived, Reader } from '../reader.js'
 
-export const lines: Reader<null> = {
+export const lines: Reader<0> = {
   key: 'lines',
   version: 1,
   types: ['import/lines'],
-  init: () => null,
+  init: () => 0,
   read(state, event) {
     const { from, items } = linesOf(event.data)
     const events: Derived[] = []
