@@ -3,7 +3,6 @@
  * The name of a project's directory is lossy, so it is not used: the records say where they were made.
  */
 import { basename, dirname, join } from 'node:path'
-import { claudeCode as reader } from '../fold/readers/claude-code.js'
 import { type Beginning, type Session, type TranscriptFormat, timeOf } from './format.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -14,7 +13,6 @@ const TYPES = new Set(['user', 'assistant', 'system', 'attachment', 'progress', 
 export const claudeCodeFormat: TranscriptFormat = {
   key: 'claude-code',
   prefix: 'claude',
-  reader,
   neverRecorded: [
     'the deltas of streams',
     'system prompts, tool schemas and request parameters',

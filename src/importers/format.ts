@@ -3,7 +3,6 @@
  * Reading what it means is for the reader of the same name.
  * @see docs/import.md#contributing
  */
-import type { AnyReader } from '../fold/reader.js'
 
 /** The beginning of a file: enough to tell what it is. */
 export interface Beginning {
@@ -28,11 +27,10 @@ export interface Session {
 }
 
 export interface TranscriptFormat {
-  /** Also the key of the reader. */
+  /** Also the key of the reader: see `fold/readers.ts`. */
   readonly key: string
   /** What run ids of this format begin with, behind the date. */
   readonly prefix: string
-  readonly reader: AnyReader
   /** What is not in such files although it happened; said in the report of each import. */
   readonly neverRecorded: readonly string[]
   /** Undefined where the file is of another format. */

@@ -6,6 +6,8 @@
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { ImportTotals, ParentLink } from '../core/event-map.js'
 import { readLines } from '../fold/import-lines.js'
+import type { AnyReader } from '../fold/reader.js'
+import { builtInReaders } from '../fold/readers.js'
 import type { RunHead } from '../fold/run-list.js'
 import { type DraftedRun, DraftRuns } from '../store/draft-runs.js'
 import type { Store } from '../store/store.js'
@@ -14,7 +16,7 @@ import type { Session, TranscriptFormat } from './format.js'
 import { identify } from './formats.js'
 import { KnownRuns } from './known-runs.js'
 import { SourceFile } from './source-file.js'
-import { type TakeInOptions, type TakenIn, takeInNew, takeInNews } from './take-in.js'
+import { runIdOf, type TakeInOptions, type TakenIn, takeInNew, takeInNews } from './take-in.js'
 
 /** What became of one file that holds a session. */
 export interface ImportedFile extends Omit<TakenIn, 'totals'> {
@@ -56,7 +58,7 @@ export async function importTranscripts(
   paths: readonly string[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const work = new Importing(store, options, await KnownRuns.of(store))
+  const work = new Importing(store, options, await KnownRuns.of(store), await builtInReaders())
   const leave = (left: LeftOut): void => void work.leftOut.push(left)
   for await (const file of findFiles(paths, leave)) await work.file(file)
   await work.publish()
@@ -77,6 +79,7 @@ class Importing {
     private readonly store: Store,
     private readonly options: ImportOptions,
     private readonly known: KnownRuns,
+    private readonly readers: readonly AnyReader[],
   ) {
     this.drafts = new DraftRuns(store.context)
   }
@@ -107,11 +110,17 @@ class Importing {
     }
     const { format, session } = what
     const key = keyOf(format, session.session)
+    const reader = this.readers.find((one) => one.key === format.key)
+    if (reader === undefined) {
+      this.leftOut.push({ path: file.path, reason: `no reader of ${format.key} is here` })
+      return
+    }
     if (this.open.has(key)) await this.publish()
     const taken = await this.take({
       store: this.store,
       drafts: this.drafts,
       format,
+      reader,
       session,
       source,
       program: this.options.program,
@@ -138,13 +147,31 @@ class Importing {
       const { imported } = head.summary
       if (imported?.size === source.size && imported.mtime === source.mtime)
         return { run: head.id, outcome: 'same', bytes: 0, lines: 0, totals: undefined }
-      // What was begun before may be a parent of what comes of it.
-      return takeInNews(options, head.id)
+      return this.news(options, head.id)
     }
+    const lost = await this.unlisted(options)
+    if (lost !== undefined) return this.news(options, lost)
     const parent = await this.parentOf(format, session)
     const { taken, draft } = await takeInNew({ ...options, parent })
     this.open.set(keyOf(format, session.session), draft)
     return taken
+  }
+
+  private async news(options: TakeInOptions, id: string): Promise<TakenIn> {
+    const taken = await takeInNews(options, id)
+    // Whoever comes next must find the new version, not the one before.
+    if (taken.outcome === 'rewritten') await this.publish()
+    return taken
+  }
+
+  /** A run of this session that was published by an import that died before it was noted. */
+  private async unlisted(options: TakeInOptions): Promise<string | undefined> {
+    const id = runIdOf(options)
+    if (!(await this.store.context.backend.hasRun(id))) return undefined
+    const said = await (await this.store.inspectRun(id)).last('import/source')
+    const { format, session } = options
+    const isSame = said?.data.format === format.key && said.data.session === session.session
+    return isSame ? id : undefined
   }
 
   /** A sub-agent's run names the run of its session as it is now. */

@@ -3,13 +3,11 @@
  * are.
  */
 import { basename } from 'node:path'
-import { lines as reader } from '../fold/readers/lines.js'
 import type { TranscriptFormat } from './format.js'
 
 export const linesFormat: TranscriptFormat = {
   key: 'lines',
   prefix: 'lines',
-  reader,
   neverRecorded: ['what the lines mean: their form is not known'],
   identify({ path, records }) {
     if (records.length === 0) return undefined

@@ -35,6 +35,7 @@ export interface TakeInOptions {
   readonly store: Store
   readonly drafts: DraftRuns
   readonly format: TranscriptFormat
+  readonly reader: AnyReader
   readonly session: Session
   readonly source: SourceFile
   /** Version of this program. */
@@ -85,10 +86,10 @@ export async function takeInNew(
   options: TakeInOptions,
   outcome: 'new' | 'rewritten' = 'new',
 ): Promise<{ readonly taken: TakenIn; readonly draft: DraftedRun }> {
-  const { drafts, format, parent } = options
+  const { drafts, parent } = options
   const draft = await beginRun(options, parent)
   try {
-    const reading = new Reading(format.reader)
+    const reading = new Reading(options.reader)
     const source = sourceOf(options)
     reading.take(
       await draft.append({ type: 'import/source', data: source }),
@@ -114,20 +115,26 @@ export async function takeInNew(
 
 /** Runs of one session have one id, and a number where there are several. */
 async function beginRun(
-  { drafts, format, session, id, source }: TakeInOptions,
+  options: TakeInOptions,
   parent: ParentLink | undefined,
 ): Promise<DraftedRun> {
-  const date = new Date(session.started ?? source.mtime).toISOString().slice(0, 10)
-  const base = id ?? `${date}-${format.prefix}-${session.label}`
+  const base = runIdOf(options)
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? base : `${base}.${number}`
-    const draft = await drafts.begin(name, parent === undefined ? {} : { parent })
+    const draft = await options.drafts.begin(name, parent === undefined ? {} : { parent })
     if (draft !== undefined) return draft
   }
 }
 
-function sourceOf({ format, session, source, program }: TakeInOptions): ImportSource {
-  const { key, version } = format.reader
+/** What the first run of a session is called: the same whenever it is imported. */
+export function runIdOf({ format, session, id, source }: TakeInOptions): string {
+  const date = new Date(session.started ?? source.mtime).toISOString().slice(0, 10)
+  return id ?? `${date}-${format.prefix}-${session.label}`
+}
+
+function sourceOf(options: TakeInOptions): ImportSource {
+  const { format, session, source, program } = options
+  const { key, version } = options.reader
   return {
     format: format.key,
     session: session.session,
@@ -142,8 +149,8 @@ function linesOf({ from, lines, bytes }: Piece): { from: number; lines: number; 
   return { from, lines, bytes }
 }
 
-function endOf({ source, format }: TakeInOptions, reading: Reading): ImportEnd {
-  const { key, version } = format.reader
+function endOf({ source, reader }: TakeInOptions, reading: Reading): ImportEnd {
+  const { key, version } = reader
   return {
     bytes: reading.bytes,
     lines: reading.lines,
@@ -156,10 +163,10 @@ function endOf({ source, format }: TakeInOptions, reading: Reading): ImportEnd {
 
 /** What is new of a file that the run `id` holds the beginning of; or a new run where it does not any more. */
 export async function takeInNews(options: TakeInOptions, id: string): Promise<TakenIn> {
-  const { store, source, format } = options
+  const { store, source } = options
   const view = await store.inspectRun(id)
   const stored = await storedLines(view)
-  const reading = new Reading(format.reader)
+  const reading = new Reading(options.reader)
   reading.take(0, 'import/source', sourceOf(options))
   const { found } = await compare(source, stored, (lines, bytes) => {
     reading.take(lines.seq, 'import/lines', again(lines, bytes))
