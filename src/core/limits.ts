@@ -42,6 +42,9 @@ export const READ_BYTES = 256 * 1024
 /** Frames that wait are committed together up to about this many bytes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
+/** The same where objects are packed densely: smaller, and slower to read here and there. */
+export const DENSE_BLOCK_BYTES = 1024 * 1024
+
 /** The list of runs is snapshotted each time this many frames of the store's log are new. */
 export const HEADS_SNAPSHOT_FRAMES = 64
 

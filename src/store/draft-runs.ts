@@ -196,7 +196,7 @@ class ObjectPool implements Pick<Backend, 'putObjects'> {
     this.objects = new Map()
     this.bytes = 0
     try {
-      await this.backend.putObjects(run, objects, { direct: true })
+      await this.backend.putObjects(run, objects, { direct: true, dense: true })
     } catch (error) {
       // Whoever counts on an object that is gone must fail too.
       this.failure ??= error
