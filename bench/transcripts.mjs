@@ -82,6 +82,7 @@ function writeSession(path, { random, pool, session, bytes, agent }) {
   let written = 0
   const put = (record) => {
     time += random.below(9000)
+    const id = uuid(random)
     const line = `${JSON.stringify({
       parentUuid: parent,
       isSidechain: agent !== undefined,
@@ -92,10 +93,10 @@ function writeSession(path, { random, pool, session, bytes, agent }) {
       gitBranch: 'main',
       ...(agent === undefined ? {} : { agentId: agent }),
       ...record,
-      uuid: uuid(random),
+      uuid: id,
       timestamp: new Date(time).toISOString(),
     })}\n`
-    parent = line.slice(-80, -44)
+    parent = id
     writeSync(file, line)
     written += Buffer.byteLength(line)
   }

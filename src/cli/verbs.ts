@@ -262,10 +262,23 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'doctor',
-    summary: 'Check the health of store and machine',
-    arguments: [],
+    summary: 'Check the health of store and machine, or of transcripts of other programs',
+    arguments: [
+      {
+        name: 'PATH',
+        summary: 'transcripts, or folders of them; they are only read',
+        optional: true,
+        many: true,
+      },
+    ],
     flags: [],
-    examples: [{ command: 'daglog doctor', says: 'what to mend, and how' }],
+    examples: [
+      { command: 'daglog doctor', says: 'what to mend, and how' },
+      {
+        command: 'daglog doctor ~/.claude ~/.codex',
+        says: 'bad lines, orphan calls, secrets, and what an import would save; writes nothing',
+      },
+    ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-doctor.js')).doctor,
   },

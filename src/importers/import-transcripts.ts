@@ -5,12 +5,12 @@
  */
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { ImportTotals, ParentLink } from '../core/event-map.js'
-import { readLines } from '../fold/import-lines.js'
 import type { AnyReader } from '../fold/reader.js'
 import { builtInReaders } from '../fold/readers.js'
 import type { RunHead } from '../fold/run-list.js'
 import { type DraftedRun, DraftRuns } from '../store/draft-runs.js'
 import type { Store } from '../store/store.js'
+import { beginning } from './beginning.js'
 import { type FoundFile, findFiles, type LeftOut } from './find.js'
 import type { Session, TranscriptFormat } from './format.js'
 import { identify } from './formats.js'
@@ -46,11 +46,6 @@ export interface ImportOptions {
   /** Called often; bytes are of sources that were read. */
   readonly onProgress?: (progress: { readonly files: number; readonly bytes: number }) => void
 }
-
-/** A file's beginning that is looked at to tell what it is. */
-const HEAD_BYTES = 64 * 1024
-/** Where that holds no whole record, as much as this. */
-const HEAD_BYTES_MAX = 4 * 1024 * 1024
 
 /** @throws READ_FAILED for a path that is not there; what writing to the store throws. */
 export async function importTranscripts(
@@ -203,21 +198,6 @@ function linkTo({ run, seq, hash }: RunHead): ParentLink {
 
 function keyOf(format: TranscriptFormat, session: string): string {
   return `${format.key}\n${session}`
-}
-
-async function beginning(source: SourceFile): Promise<Parameters<typeof identify>[0]> {
-  for (let bytes = HEAD_BYTES; ; bytes *= 8) {
-    const head = await source.head(bytes)
-    const records: unknown[] = []
-    for (const { fault, value } of readLines(head)) {
-      if (fault !== undefined) continue
-      if (Array.isArray(value)) records.push(...value.slice(0, 64))
-      else records.push(value)
-    }
-    const isAll = head.length < bytes || bytes >= HEAD_BYTES_MAX
-    if (records.some((one) => typeof one === 'object') || isAll)
-      return { path: source.path, records }
-  }
 }
 
 function noSession(source: SourceFile, from: string | undefined): string {

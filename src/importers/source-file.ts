@@ -51,7 +51,7 @@ export class SourceFile {
   async head(length: number): Promise<Buffer> {
     const parts: Buffer[] = []
     let bytes = 0
-    for await (const chunk of this.chunks(0)) {
+    for await (const chunk of this.chunks(0, length)) {
       parts.push(Buffer.from(chunk))
       bytes += chunk.length
       if (bytes >= length) break
@@ -83,9 +83,9 @@ export class SourceFile {
   }
 
   /** The file's bytes from an offset on, unpacked, in chunks that are good until the next. */
-  async *chunks(from: number): AsyncGenerator<Buffer> {
+  async *chunks(from: number, length = READ_BYTES): AsyncGenerator<Buffer> {
     if (this.packing === undefined) {
-      yield* this.stored(from)
+      yield* this.stored(from, length)
       return
     }
     let at = 0
@@ -96,11 +96,12 @@ export class SourceFile {
     }
   }
 
-  private async *stored(from: number): AsyncGenerator<Buffer> {
-    const chunk = Buffer.allocUnsafe(READ_BYTES)
+  private async *stored(from: number, length = READ_BYTES): AsyncGenerator<Buffer> {
+    if (from >= this.size) return
+    const chunk = Buffer.allocUnsafe(Math.min(READ_BYTES, length, this.size - from))
     for (let at = from; at < this.size; ) {
-      const length = Math.min(chunk.length, this.size - at)
-      const { bytesRead } = await this.file.read(chunk, 0, length, at)
+      const wanted = Math.min(chunk.length, this.size - at)
+      const { bytesRead } = await this.file.read(chunk, 0, wanted, at)
       if (bytesRead === 0) return // It became shorter while we read.
       yield chunk.subarray(0, bytesRead)
       at += bytesRead
