@@ -121,12 +121,13 @@ export interface Backend {
   keepTorn(log: LogName, name: string, bytes: Uint8Array): Promise<void>
   /**
    * Keep objects, durably on return; those already among this run's or in packs are not written again.
-   * Only the holder of the run's writer may call it. `direct` writes a pack at once, shared by all runs.
+   * Only the holder of the run's writer may call it. `direct` writes a pack at once, shared by all runs;
+   * `dense` packs it more tightly, where it is read in order rather than here and there.
    */
   putObjects(
     run: string,
     objects: readonly StoredObject[],
-    options: { readonly direct: boolean },
+    options: { readonly direct: boolean; readonly dense?: boolean },
   ): Promise<void>
   /**
    * The object's bytes, verified against its name, from the run's own objects or from any pack.

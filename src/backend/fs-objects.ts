@@ -4,6 +4,7 @@
  * @see docs/format.md#objects
  */
 import type { Hash } from '../core/hash.js'
+import { DENSE_BLOCK_BYTES, PACK_BLOCK_BYTES } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
 import type { Codec } from '../value/pack.js'
 import type { Disk } from './disk.js'
@@ -63,11 +64,12 @@ export class FsObjects {
   async put(
     run: string,
     objects: readonly StoredObject[],
-    { direct }: { readonly direct: boolean },
+    { direct, dense = false }: { readonly direct: boolean; readonly dense?: boolean },
   ): Promise<void> {
     const open = this.of(run)
     const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.keeps(hash)
-    if (direct) await this.packs.add(objects.filter(isNew))
+    const blockBytes = dense ? DENSE_BLOCK_BYTES : PACK_BLOCK_BYTES
+    if (direct) await this.packs.add(objects.filter(isNew), { blockBytes })
     else await open.exclusive(() => open.put(objects.filter(isNew), this.torn(run)))
   }
 

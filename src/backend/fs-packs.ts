@@ -7,7 +7,7 @@
 import { join } from 'node:path'
 import { DaglogError, systemCode } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
-import { BLOCK_CACHE_BYTES_MAX } from '../core/limits.js'
+import { BLOCK_CACHE_BYTES_MAX, PACK_BLOCK_BYTES } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
 import { type Codec, decodeFooter, FOOTER_BYTES, packInvalid } from '../value/pack.js'
 import { BlockCache } from '../value/pack-cache.js'
@@ -204,12 +204,16 @@ export class FsPacks {
   }
 
   /** Write objects as one pack, durable and visible to all on return; undefined where there are none. */
-  async add(objects: Iterable<StoredObject>): Promise<Hash | undefined> {
+  async add(
+    objects: Iterable<StoredObject>,
+    { blockBytes = PACK_BLOCK_BYTES }: { readonly blockBytes?: number } = {},
+  ): Promise<Hash | undefined> {
     const draft = this.draft()
     const file = this.disk.openFile(draft, 'create')
     try {
       const written = await writePack(objects, (bytes) => appendAll(file, bytes), {
         codec: this.codec,
+        blockBytes,
       })
       if (written.objects === 0) return undefined
       await file.sync()

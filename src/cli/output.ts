@@ -100,6 +100,12 @@ export class Output {
     this.options.stderr.write(`${this.styled(pieces, this.options.stderr)}\n`)
   }
 
+  /** Where a verb is, over what was there before; only for a terminal. */
+  progress(text: string): void {
+    if (this.options.quiet || this.json || this.options.stderr.isTTY !== true) return
+    this.options.stderr.write(text)
+  }
+
   /** To be awaited in loops: writes what was gathered once it is much. @throws PipeClosed */
   async flowing(): Promise<void> {
     if (this.gatheredLength >= GATHERED_BYTES_MAX) await this.flush()

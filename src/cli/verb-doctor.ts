@@ -1,4 +1,4 @@
-/** `daglog doctor` */
+/** `daglog doctor [PATH...]` */
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { type Finding, machineFindings, storeFindings } from './health.js'
@@ -13,6 +13,11 @@ const MARKS: Readonly<Record<Finding['state'], readonly [Style, string]>> = {
 
 export async function doctor(call: Call): Promise<ExitCode> {
   const { out } = call
+  const paths = call.many('PATH')
+  if (paths.length > 0) {
+    const { examineTranscripts } = await import('./transcript-health.js')
+    return examineTranscripts(call, paths)
+  }
   const findings: Finding[] = []
   const tell = (finding: Finding): void => {
     findings.push(finding)

@@ -1,6 +1,9 @@
-/** `daglog export RUN [--format jsonl|edn|bundle] [-o FILE] [--force] [--refs]` */
+/** `daglog export RUN [--format jsonl|edn|bundle|raw] [-o FILE] [--force] [--refs]` */
+import { DaglogError } from '../core/errors.js'
+import { rawBytes } from '../importers/stored-lines.js'
 import { ednEvents } from '../store/edn.js'
 import { jsonlEvents } from '../store/jsonl.js'
+import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
@@ -45,9 +48,20 @@ async function exported(
   onLeftOut: (what: string) => void,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (what.format === 'bundle') return watched(await store.exportBundle(what.id), onLeftOut)
+  if (what.format === 'raw') return rawLines(await store.inspectRun(what.id))
   const events = readable(await store.inspectRun(what.id), onLeftOut)
   const options = { refs: what.refs }
   return lines(what.format === 'edn' ? ednEvents(events, options) : jsonlEvents(events, options))
+}
+
+/** @throws USAGE of a run that was not imported */
+async function rawLines(view: RunView): Promise<AsyncIterable<Uint8Array>> {
+  if ((await view.summary()).imported !== undefined) return rawBytes(view)
+  throw new DaglogError(
+    'USAGE',
+    `run ${view.id} was not imported, so it has no raw form; try: --format jsonl`,
+    { run: view.id },
+  )
 }
 
 const PIECE_LENGTH_MIN = 64 * 1024

@@ -1,5 +1,5 @@
-/** `daglog import PATH... [--from auto|bundle] [--id ID]` */
-import { open } from 'node:fs/promises'
+/** `daglog import PATH... [--from auto|claude-code|codex|dsh|bundle] [--id ID]` */
+import { open, stat } from 'node:fs/promises'
 import type { BundleSource } from '../store/bundle-import.js'
 import type { Store } from '../store/store.js'
 import type { Call } from './call.js'
@@ -14,11 +14,56 @@ interface Imported {
 }
 
 export async function importRuns(call: Call): Promise<ExitCode> {
-  const { out } = call
   const paths = call.many('PATH')
-  const id = call.text('id')
-  if (id !== undefined && paths.length > 1)
+  if (call.text('id') !== undefined && paths.length > 1)
     throw call.usage('--id names one run, and several files were given', 'one file at a time')
+  const { bundles, transcripts } = await sorted(paths, call.text('from') ?? 'auto')
+  if (transcripts.length > 0) {
+    if (bundles.length > 0)
+      throw call.usage('bundles and transcripts are imported apart', 'one kind at a time')
+    const { importTranscriptRuns } = await import('./import-report.js')
+    return importTranscriptRuns(call, transcripts)
+  }
+  return importBundles(call, bundles)
+}
+
+async function sorted(
+  paths: readonly string[],
+  from: string,
+): Promise<{ readonly bundles: string[]; readonly transcripts: string[] }> {
+  const bundles: string[] = []
+  const transcripts: string[] = []
+  for (const path of paths) {
+    const isOne = from === 'bundle' || (from === 'auto' && (await isBundle(path)))
+    if (isOne) bundles.push(path)
+    else transcripts.push(path)
+  }
+  return { bundles, transcripts }
+}
+
+const BUNDLE_BEGINS = Buffer.from('{"daglog":"bundle"')
+
+/** A pipe is one: a transcript lies in a file, from which the next import goes on. */
+async function isBundle(path: string): Promise<boolean> {
+  if (path === '-') return true
+  try {
+    if ((await stat(path)).isDirectory()) return false
+    const file = await open(path, 'r')
+    try {
+      const begins = Buffer.alloc(BUNDLE_BEGINS.length)
+      await file.read(begins, 0, begins.length, 0)
+      return begins.equals(BUNDLE_BEGINS)
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+async function importBundles(call: Call, paths: readonly string[]): Promise<ExitCode> {
+  const { out } = call
+  const id = call.text('id')
   const store = await call.store({ create: true })
   const runs: Imported[] = []
   for (const path of paths) {

@@ -133,8 +133,9 @@ export const VERBS: readonly Verb[] = [
         name: 'format',
         type: 'text',
         value: 'FORMAT',
-        choices: ['jsonl', 'edn', 'bundle'],
-        summary: 'jsonl unless told; a bundle holds log and objects and verifies elsewhere',
+        choices: ['jsonl', 'edn', 'bundle', 'raw'],
+        summary:
+          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte',
       },
       {
         name: 'output',
@@ -149,26 +150,42 @@ export const VERBS: readonly Verb[] = [
     examples: [
       { command: 'daglog export @last --format bundle -o run.daglog', says: 'to send or to keep' },
       { command: 'daglog export @last | jq .type', says: 'events for any tool' },
+      {
+        command: 'daglog export claude-0cf3 --format raw -o session.jsonl',
+        says: 'the transcript as it was',
+      },
     ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-export.js')).exportRun,
   },
   {
     name: 'import',
-    summary: 'Take runs out of bundles, byte for byte, and print their ids',
-    arguments: [{ name: 'PATH', summary: 'a bundle', many: true }],
+    summary: 'Take in transcripts of other programs (or bundles), byte for byte, and print run ids',
+    arguments: [
+      {
+        name: 'PATH',
+        summary: 'a transcript, a folder of them at any depth, or a bundle',
+        many: true,
+      },
+    ],
     flags: [
       {
         name: 'from',
         type: 'text',
         value: 'FORM',
-        choices: ['auto', 'bundle'],
+        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle'],
         summary: 'what the files are; auto unless told',
       },
       ID,
     ],
-    examples: [{ command: 'daglog import run.daglog', says: 'then: daglog verify' }],
-    exits: [0, 1, 3, 7],
+    examples: [
+      {
+        command: 'daglog import ~/.claude ~/.codex',
+        says: 'all sessions; again later: only what is new. Exit 5: something was left out',
+      },
+      { command: 'daglog import run.daglog', says: 'then: daglog verify' },
+    ],
+    exits: [0, 1, 3, 5, 7],
     load: async () => (await import('./verb-import.js')).importRuns,
   },
   {
@@ -245,10 +262,23 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'doctor',
-    summary: 'Check the health of store and machine',
-    arguments: [],
+    summary: 'Check the health of store and machine, or of transcripts of other programs',
+    arguments: [
+      {
+        name: 'PATH',
+        summary: 'transcripts, or folders of them; they are only read',
+        optional: true,
+        many: true,
+      },
+    ],
     flags: [],
-    examples: [{ command: 'daglog doctor', says: 'what to mend, and how' }],
+    examples: [
+      { command: 'daglog doctor', says: 'what to mend, and how' },
+      {
+        command: 'daglog doctor ~/.claude ~/.codex',
+        says: 'bad lines, orphan calls, secrets, and what an import would save; writes nothing',
+      },
+    ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-doctor.js')).doctor,
   },

@@ -158,6 +158,124 @@ export interface CompactionMessage {
   readonly raw?: unknown
 }
 
+/** A reader by name: what it derives changes with its version only. */
+export interface ReaderName {
+  readonly key: string
+  readonly version: number
+}
+
+/**
+ * From here on a foreign transcript is taken in: what it is, where it lay, who reads it. It makes a run an
+ * imported one, whatever else is in there; said again whenever one of its members is another.
+ */
+export interface ImportSource {
+  /** `claude-code`, `codex`, `dsh`, `pi`, or any other name; also the key of the reader that fits. */
+  readonly format: string
+  /** The source's own name for the session: with the format it is how the run is found again. */
+  readonly session: string
+  /** Where it lay, absolute. */
+  readonly path: string
+  /** How the file is packed where it lay; the lines are what it unpacks to. */
+  readonly packing?: 'zstd'
+  /** Only these lines of the file are in the run: the others are the parent's (`sidechain`). */
+  readonly part?: string
+  readonly reader: ReaderName
+  /** Version of daglog that took it in. */
+  readonly daglog: string
+}
+
+/**
+ * Whole lines of a source, byte for byte, their line ends included; a file's last line may have none.
+ * `from` is their offset in the source. It is where the lines before it ended; or before that, where those
+ * ended in a torn line: then that line is stated anew, whole, and the torn one does not count any more.
+ */
+export interface ImportLines {
+  readonly from: number
+  /** How many lines begin in `bytes`. */
+  readonly lines: number
+  readonly bytes: Uint8Array
+}
+
+/** A file that belongs to the session and lies beside its transcript, byte for byte. */
+export interface ImportFile {
+  readonly path: string
+  readonly mtime: number
+  readonly bytes: Uint8Array
+}
+
+/** What a reader made of all lines so far; as good as that reader. Lists show it. */
+export interface ImportTotals {
+  readonly title?: string
+  /** Of the first and the last record that says when, in ms since 1970. */
+  readonly started?: number
+  readonly updated?: number
+  readonly turns: number
+  /** Calls of tools. */
+  readonly calls: number
+  readonly messages: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Places that no record could be read of. */
+  readonly faults: number
+}
+
+/** The importer came to the end of what the source held then. */
+export interface ImportEnd {
+  /** Bytes of the source that are in the run now, from its first one on. */
+  readonly bytes: number
+  readonly lines: number
+  /** Of the file as it was then; of a packed one the packed bytes. */
+  readonly size: number
+  readonly mtime?: number
+  readonly reader: ReaderName
+  readonly totals: ImportTotals
+}
+
+/** What the source says of the session itself; whole, when it changes. Derived only. */
+export interface SessionInfo {
+  readonly title?: string
+  readonly session?: string
+  readonly cwd?: string
+  readonly branch?: string
+  readonly model?: string
+  /** The program that wrote the transcript, and its version. */
+  readonly client?: string
+  readonly version?: string
+  /** Sessions that this one came from or belongs to, as the source calls them. */
+  readonly parent?: { readonly session: string; readonly kind: 'fork' | 'child' }
+  readonly source?: SourceRecord
+}
+
+/** A record of a source that has no neutral form, kept whole: "other". Derived only. */
+export interface SessionRecord {
+  /** What the source calls it: its type, with its subtype behind a slash. */
+  readonly record: string
+  readonly value: unknown
+  readonly source?: SourceRecord
+}
+
+/** A place of a source that no record, or only a part of one, could be read of. Derived only. */
+export interface SessionFault {
+  /** `torn`, `fused`, `zeros`, `not-json`, `not-utf8`: see `fold/import-lines.ts`. */
+  readonly fault: string
+  /** In words, without a byte of what is there. */
+  readonly text: string
+  /** Where, in bytes of the source. */
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * What the source says of one of its records beside its content: which it is, and what it hangs on. In
+ * derived events as `source`, wherever there is something to say.
+ */
+export interface SourceRecord {
+  readonly id?: string
+  readonly parent?: string | null
+  /** Neutral marks, by the names of the format: `sidechain`, `meta`, `approximate`, ... */
+  readonly [mark: string]: unknown
+}
+
 /**
  * The data of each known event type. Add your own:
  * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
@@ -232,6 +350,13 @@ export interface EventMap {
   }
   /** The whole state after a change, kept as a tree. */
   'state/write': { readonly value: unknown }
+  'import/source': ImportSource
+  'import/lines': ImportLines
+  'import/file': ImportFile
+  'import/end': ImportEnd
+  'session/info': SessionInfo
+  'session/record': SessionRecord
+  'session/fault': SessionFault
   note: unknown
 }
 

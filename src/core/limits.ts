@@ -42,6 +42,9 @@ export const READ_BYTES = 256 * 1024
 /** Frames that wait are committed together up to about this many bytes. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
+/** The same where objects are packed densely: smaller, and slower to read here and there. */
+export const DENSE_BLOCK_BYTES = 1024 * 1024
+
 /** The list of runs is snapshotted each time this many frames of the store's log are new. */
 export const HEADS_SNAPSHOT_FRAMES = 64
 
@@ -59,6 +62,9 @@ export const COLD_ENDED_BYTES_MIN = 64 * 1024
 
 /** The closed part of an open run's log is laid to rest once it is this long, in bytes. */
 export const COLD_OPEN_BYTES_MIN = 64 * 1024 * 1024
+
+/** Objects of runs that are imported together go into one pack of about this many bytes, before compression. */
+export const DRAFT_OBJECTS_BYTES = 32 * 1024 * 1024
 
 /** A pack below this many bytes is small, and is merged with others. */
 export const PACK_SMALL_BYTES_MAX = 8 * 1024 * 1024

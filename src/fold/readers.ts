@@ -11,6 +11,13 @@ export function builtInReaders(): Promise<readonly AnyReader[]> {
 }
 
 async function load(): Promise<readonly AnyReader[]> {
-  const [{ openAiAgents }] = await Promise.all([import('./readers/openai-agents.js')])
-  return [openAiAgents]
+  const [{ openAiAgents }, { importReader }, { claudeCode }, { dsh }, { lines }] =
+    await Promise.all([
+      import('./readers/openai-agents.js'),
+      import('./import-reader.js'),
+      import('./readers/claude-code.js'),
+      import('./readers/dsh.js'),
+      import('./readers/lines.js'),
+    ])
+  return [openAiAgents, ...[claudeCode, dsh, lines].map(importReader)]
 }

@@ -4,7 +4,7 @@
  */
 import { type Body, parseBody } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
-import type { RunStatus, Usage } from '../core/event-map.js'
+import type { ImportEnd, ImportSource, ReaderName, RunStatus, Usage } from '../core/event-map.js'
 import { extraFields } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
 import { type OperationPlace, OperationTable, type PackedOperations } from './operation-table.js'
@@ -33,7 +33,23 @@ export const STATE_TYPE = 'state/write'
 
 export type PlaceRow = readonly [seq: number, segment: number, from: number, to: number]
 
-/** Totals that lists show; they go into the head's note in the store's log. */
+/** What an imported run was taken from, as of the last import. */
+export interface ImportedFrom {
+  readonly format: string
+  readonly session: string
+  /** The file then: in bytes, and in ms since 1970. */
+  readonly size?: number
+  readonly mtime?: number
+  /** What of it is in the run, in bytes. */
+  readonly bytes?: number
+  /** Who counted turns and tokens. */
+  readonly reader: ReaderName
+}
+
+/**
+ * Totals that lists show; they go into the head's note in the store's log. Of an imported run they are
+ * what its reader made of the transcript, and `started` and `updated` are what that says.
+ */
 export interface RunSummary {
   readonly name?: string
   readonly started: number
@@ -45,6 +61,7 @@ export interface RunSummary {
   readonly tokensIn: number
   readonly tokensOut: number
   readonly parent?: { readonly run: string; readonly seq: number; readonly kind: string }
+  readonly imported?: ImportedFrom
 }
 
 /** What a crash left open, in the order it was opened. */
@@ -67,6 +84,7 @@ export class RunIndex {
   private tokensIn = 0
   private tokensOut = 0
   private parent: RunSummary['parent']
+  private imported: ImportedFrom | undefined
   private lastTurn = 0
   private openTurn: number | undefined
   private lastStep = 0
@@ -158,7 +176,25 @@ export class RunIndex {
       tokensIn: this.tokensIn,
       tokensOut: this.tokensOut,
       ...(this.parent === undefined ? {} : { parent: this.parent }),
+      ...(this.imported === undefined ? {} : { imported: this.imported }),
     }
+  }
+
+  private takeImport({ totals, bytes, size, mtime, reader }: Partial<ImportEnd>): void {
+    if (this.imported === undefined || typeof totals !== 'object' || totals === null) return
+    this.imported = {
+      ...this.imported,
+      ...(typeof size === 'number' ? { size } : {}),
+      ...(typeof mtime === 'number' ? { mtime } : {}),
+      ...(typeof bytes === 'number' ? { bytes } : {}),
+      ...(reader === undefined ? {} : { reader }),
+    }
+    if (typeof totals.title === 'string') this.name = totals.title
+    if (typeof totals.started === 'number') this.started = totals.started
+    if (typeof totals.updated === 'number') this.updated = totals.updated
+    this.turns = count(totals.turns)
+    this.tokensIn = count(totals.inputTokens)
+    this.tokensOut = count(totals.outputTokens)
   }
 
   open(): OpenWork {
@@ -199,6 +235,12 @@ export class RunIndex {
     'run/end': (index, data) => {
       index.status = data.status as RunStatus
     },
+    'import/source': (index, data) => {
+      const { format, session, reader } = data as unknown as ImportSource
+      if (typeof format !== 'string' || typeof session !== 'string') return
+      index.imported = { ...index.imported, format, session, reader }
+    },
+    'import/end': (index, data) => index.takeImport(data),
     'turn/start': (index, data) => {
       index.turns += 1
       index.lastTurn = Number(data.turn)
@@ -277,6 +319,7 @@ export class RunIndex {
     index.tokensIn = summary.tokensIn
     index.tokensOut = summary.tokensOut
     index.parent = summary.parent
+    index.imported = summary.imported
     index.lastTurn = from.lastTurn
     index.openTurn = from.openTurn ?? undefined
     index.lastStep = from.lastStep

@@ -51,6 +51,11 @@ export class RunList {
     }
   }
 
+  /** How many runs there are. */
+  get size(): number {
+    return this.heads.size
+  }
+
   head(id: string): RunHead | undefined {
     return this.heads.get(id)
   }

@@ -66,7 +66,7 @@ interface NewObjects {
 const NO_OBJECTS: NewObjects = { open: [], direct: [] }
 
 export interface AppenderOptions {
-  readonly backend: Backend
+  readonly backend: Pick<Backend, 'putObjects'>
   readonly log: LogName
   readonly writer: LogWriter
   readonly at: AppendPoint

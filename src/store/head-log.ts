@@ -19,6 +19,8 @@ import { type OpenedLog, openLog } from './open-log.js'
 import type { Snapshots } from './snapshots.js'
 
 const SNAPSHOT_KEY = 'store/run-list'
+/** A snapshot is written once the new frames are this part of the runs that it lists. */
+const SNAPSHOT_SHARE = 16
 
 export interface HeadLogOptions {
   readonly backend: Backend
@@ -153,7 +155,8 @@ export class HeadLog {
       })
       await log.appender.append(drafts, { sync: true })
       // Only here is all before the head known to be durable, and a snapshot hides what is before it.
-      await this.snapshot(HEADS_SNAPSHOT_FRAMES)
+      // A share of the list, or writing it again and again would cost more than all else.
+      await this.snapshot(Math.max(HEADS_SNAPSHOT_FRAMES, this.list.size / SNAPSHOT_SHARE))
     } finally {
       await log.writer.release()
     }

@@ -56,7 +56,7 @@ export interface RunInfo extends RunSummary {
   /** The head that the store's log knows; undefined where it knows none. */
   readonly head: { readonly seq: number; readonly hash: Hash } | undefined
   readonly bytes: number
-  /** False where the log has grown since the head was noted: the totals are as of the head. */
+  /** False where the log has grown since the head was noted: the totals are as of the head. Of imported runs that is not looked at. */
   readonly current: boolean
 }
 
@@ -239,6 +239,8 @@ export class Store {
   private async listed(head: RunHead): Promise<RunInfo> {
     const { summary, id, seq, hash } = head
     const found = { ...summary, id, head: { seq, hash } }
+    // Importers note what they append, and there may be a hundred thousand of these.
+    if (summary.imported !== undefined) return { ...found, bytes: head.at[3], current: true }
     const segments = await this.segmentsOf(id)
     if (segments === undefined) return { ...found, bytes: 0, current: false }
     const [, segment, , to] = head.at

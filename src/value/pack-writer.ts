@@ -51,11 +51,14 @@ export interface PackWritten {
 export async function writePack(
   objects: Iterable<StoredObject> | AsyncIterable<StoredObject>,
   sink: (bytes: Uint8Array) => void | Promise<void>,
-  { codec = 'brotli' }: { readonly codec?: Codec } = {},
+  {
+    codec = 'brotli',
+    blockBytes = PACK_BLOCK_BYTES,
+  }: { readonly codec?: Codec; readonly blockBytes?: number } = {},
 ): Promise<PackWritten> {
   const out = new PackOutput(sink)
   const hashes = new HashList()
-  const block = new OpenBlock()
+  const block = new OpenBlock(blockBytes)
   const compressing: { bytes: Promise<Buffer>; objects: number }[] = []
   const takeOldest = async (): Promise<void> => {
     const oldest = compressing.shift()
@@ -117,6 +120,8 @@ class OpenBlock {
   private objects: StoredObject[] = []
   private bytes = 0
 
+  constructor(private readonly bytesMax: number) {}
+
   get isEmpty(): boolean {
     return this.objects.length === 0
   }
@@ -124,7 +129,7 @@ class OpenBlock {
   /** Whether it may take one more; an empty one takes any. */
   fits(object: StoredObject): boolean {
     if (this.isEmpty) return true
-    const fitsBytes = this.bytes + object.bytes.length <= PACK_BLOCK_BYTES
+    const fitsBytes = this.bytes + object.bytes.length <= this.bytesMax
     return fitsBytes && this.objects.length < PACK_BLOCK_OBJECTS_MAX
   }
 

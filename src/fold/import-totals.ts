@@ -1,0 +1,115 @@
+/**
+ * What lists show of an imported run: a fold over what its reader derives, kept up as lines come in.
+ * The same numbers as the projections give; made while the lines are at hand, so that no list has to
+ * read them again.
+ */
+import type { AssistantMessage, ImportTotals, SessionInfo, Usage } from '../core/event-map.js'
+import type { Derived } from './reader.js'
+
+/** Longest title that is kept, in UTF-16 units. */
+const TITLE_LENGTH_MAX = 120
+
+/** Messages whose usage may still be stated anew. */
+const OPEN_MAX = 8
+
+interface Counted {
+  readonly id: string
+  readonly usage: Usage
+}
+
+export class ImportCount {
+  private title: string | undefined
+  private prompt: string | undefined
+  private started: number | undefined
+  private updated: number | undefined
+  private turns = 0
+  private messages = 0
+  private inputTokens = 0
+  private outputTokens = 0
+  private faults = 0
+  private calls = 0
+  private open: Counted[] = []
+  /** Calls in the content of the messages that are open. */
+  private openCalls = new Map<string, number>()
+
+  take({ type, time, data }: Derived): void {
+    if (time !== undefined) {
+      this.started = Math.min(this.started ?? time, time)
+      this.updated = Math.max(this.updated ?? time, time)
+    }
+    switch (type) {
+      case 'session/info':
+        this.title = (data as SessionInfo).title ?? this.title
+        break
+      case 'session/fault':
+        this.faults += 1
+        break
+      case 'turn/start':
+        this.turns += 1
+        // An id is good inside one turn.
+        this.open = []
+        this.openCalls.clear()
+        break
+      case 'user/message':
+        this.messages += 1
+        this.prompt ??= promptOf(data)
+        break
+      case 'assistant/message':
+        this.message(data as AssistantMessage)
+        break
+      case 'tool/result':
+        this.messages += 1
+        break
+    }
+  }
+
+  private message({ id, usage, content }: AssistantMessage): void {
+    const calls = Array.isArray(content)
+      ? content.filter((part) => part.type === 'tool_use').length
+      : 0
+    const before = id === undefined ? undefined : this.open.find((one) => one.id === id)
+    if (before === undefined) this.messages += 1
+    this.inputTokens += (usage?.inputTokens ?? 0) - (before?.usage.inputTokens ?? 0)
+    this.outputTokens += (usage?.outputTokens ?? 0) - (before?.usage.outputTokens ?? 0)
+    this.calls += calls - (id === undefined ? 0 : (this.openCalls.get(id) ?? 0))
+    if (id === undefined) return
+    this.open = this.open.filter((one) => one !== before)
+    this.open.push({ id, usage: usage ?? {} })
+    this.openCalls.set(id, calls)
+    if (this.open.length <= OPEN_MAX) return
+    const closed = this.open.shift()
+    if (closed !== undefined) this.openCalls.delete(closed.id)
+  }
+
+  totals(): ImportTotals {
+    const title = shortened(this.title ?? this.prompt)
+    return {
+      ...(title === undefined ? {} : { title }),
+      ...(this.started === undefined ? {} : { started: this.started }),
+      ...(this.updated === undefined ? {} : { updated: this.updated }),
+      turns: this.turns,
+      calls: this.calls,
+      messages: this.messages,
+      inputTokens: this.inputTokens,
+      outputTokens: this.outputTokens,
+      faults: this.faults,
+    }
+  }
+}
+
+/** What a person said first stands in for a title. */
+function promptOf(data: unknown): string | undefined {
+  const { content, source } = data as { content?: unknown; source?: Record<string, unknown> }
+  if (source?.meta === true || source?.local === true || source?.interrupted === true)
+    return undefined
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return undefined
+  return content.find((part) => part?.type === 'text' && typeof part.text === 'string')?.text
+}
+
+function shortened(text: string | undefined): string | undefined {
+  const line = text?.replace(/\s+/g, ' ').trim()
+  if (line === undefined || line === '') return undefined
+  const short = line.length <= TITLE_LENGTH_MAX ? line : `${line.slice(0, TITLE_LENGTH_MAX - 1)}…`
+  return short.toWellFormed()
+}
