@@ -3,6 +3,7 @@
  * `turn_context`.
  */
 import type { RequestHeader, SessionInfo } from '../../core/event-map.js'
+import { sha256 } from '../../core/hash.js'
 import type { CodexReading, CodexSession } from './codex-state.js'
 import { isMembers, type Members, text, timeOf } from './json-members.js'
 
@@ -43,8 +44,8 @@ export function readMeta(reading: CodexReading, payload: Members): void {
     ...given('cwd', text(payload.cwd)),
     ...given('branch', text(git.branch)),
     ...given('parent', parent),
-    source: { ...payload },
   })
+  reading.other('session_meta', payload)
 }
 
 function parentOf(payload: Members): SessionInfo['parent'] {
@@ -97,8 +98,9 @@ function outHeader(reading: CodexReading, context: Members): void {
     ...given('system', instructions),
     ...(Object.keys(reasoning).length === 0 ? {} : { params: { reasoning } }),
   }
-  if (JSON.stringify(next) === JSON.stringify(header)) return
-  reading.set({ header: next })
+  const hash = sha256(Buffer.from(JSON.stringify(next)))
+  if (hash === header) return
+  reading.set({ header: hash })
   reading.out('request/header', next)
 }
 

@@ -3,14 +3,10 @@
  * Plain data, bounded by the model's view: addresses of what is visible, never the messages themselves.
  * Knows no record: `codex-records.ts` does.
  */
-import type {
-  Compaction,
-  CompactionMessage,
-  RequestHeader,
-  SessionInfo,
-} from '../../core/event-map.js'
+import type { Compaction, CompactionMessage, SessionInfo } from '../../core/event-map.js'
 
-type Address = number | string
+import type { Hash } from '../../core/hash.js'
+import type { Address } from '../address.js'
 
 import type { Derived } from '../reader.js'
 import { NO_PAIRS, type Pairs } from './codex-pairs.js'
@@ -63,8 +59,8 @@ export interface CodexState {
   readonly model?: string
   /** Whose model it is, as messages name it. */
   readonly provider?: string
-  /** What requests are made with beside messages, as last derived. */
-  readonly header?: RequestHeader
+  /** Hash of what requests are made with beside messages, as last derived. */
+  readonly header?: Hash
   readonly instructions?: string
   readonly visible: readonly Visible[]
   readonly calls: readonly OpenCall[]

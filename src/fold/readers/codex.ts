@@ -15,9 +15,14 @@ import { isMembers, type Members, text, timeOf } from './json-members.js'
 export const codex: Reader<CodexState> = {
   key: 'codex',
   version: 1,
-  types: ['import/lines'],
+  types: ['import/source', 'import/lines'],
   init: () => CODEX_START,
   read(state, event) {
+    if (event.type === 'import/source') {
+      const active = isMembers(event.data) && event.data.format === 'codex'
+      return { state: active === state.active ? state : { ...state, active }, events: [] }
+    }
+    if (!state.active) return { state, events: [] }
     const reading = new CodexReading(state, event.seq)
     const { from, items } = linesOf(event.data)
     for (const item of items) {
