@@ -48,7 +48,8 @@ export function readMeta(reading: CodexReading, payload: Members): void {
   reading.other('session_meta', payload)
 }
 
-function parentOf(payload: Members): SessionInfo['parent'] {
+/** The session that this one goes on from, or is a sub-agent of. */
+export function parentOf(payload: Members): SessionInfo['parent'] {
   const fork = text(payload.forked_from_id)
   const base = isMembers(payload.history_base) ? text(payload.history_base.thread_id) : undefined
   const child = text(payload.parent_thread_id) ?? spawnedBy(payload.source)

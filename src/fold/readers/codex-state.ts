@@ -44,8 +44,6 @@ export interface TouchedFile {
 }
 
 export interface CodexState {
-  /** Whether the source is a Codex rollout: nothing else is read. */
-  readonly active: boolean
   readonly session?: CodexSession
   /** The time of the last record that had one. */
   readonly time?: number
@@ -69,7 +67,6 @@ export interface CodexState {
 }
 
 export const CODEX_START: CodexState = {
-  active: false,
   turnsRecorded: false,
   turns: 0,
   info: {},

@@ -15,14 +15,9 @@ import { isMembers, type Members, text, timeOf } from './json-members.js'
 export const codex: Reader<CodexState> = {
   key: 'codex',
   version: 1,
-  types: ['import/source', 'import/lines'],
+  types: ['import/lines'],
   init: () => CODEX_START,
   read(state, event) {
-    if (event.type === 'import/source') {
-      const active = isMembers(event.data) && event.data.format === 'codex'
-      return { state: active === state.active ? state : { ...state, active }, events: [] }
-    }
-    if (!state.active) return { state, events: [] }
     const reading = new CodexReading(state, event.seq)
     const { from, items } = linesOf(event.data)
     for (const item of items) {

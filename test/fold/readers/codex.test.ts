@@ -490,7 +490,7 @@ describe.skipIf(!existsSync(FIXTURES))('real rollouts (skipped without ../shared
   it.each(files)('%s says what a count in Python says', (file) => {
     const bytes = readFileSync(join(FIXTURES, file))
     const { events } = codex.read(
-      { ...codex.init(), active: true },
+      codex.init(),
       rawEvent(1, 'import/lines', { from: 0, lines: 0, bytes }),
     )
     const all = events.map((event) => ({ ...rawEvent(1, '', {}), ...event }) as never)

@@ -4,6 +4,7 @@
 import type { Part } from '../../../src/core/content.js'
 import type { RunEvent } from '../../../src/core/event.js'
 import { GENESIS } from '../../../src/core/hash.js'
+import { importReader } from '../../../src/fold/import-reader.js'
 import { codex } from '../../../src/fold/readers/codex.js'
 import { type Message, messages } from '../../../src/index.js'
 
@@ -73,10 +74,11 @@ export function sessionOf(lines: readonly Line[], batch = Number.POSITIVE_INFINI
 }
 
 export function readAll(raw: readonly RunEvent[]): RunEvent[] {
-  let state = codex.init()
+  const reader = importReader(codex)
+  let state = reader.init()
   return raw.flatMap((event) => {
     // As it comes back from a snapshot.
-    const read = codex.read(JSON.parse(JSON.stringify(state)), event)
+    const read = reader.read(JSON.parse(JSON.stringify(state)), event)
     state = read.state
     return read.events.map((one) => ({ ...event, ...one }) as RunEvent)
   })
