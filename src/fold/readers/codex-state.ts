@@ -10,7 +10,6 @@ import type { Address } from '../address.js'
 
 import type { Derived } from '../reader.js'
 import { NO_PAIRS, type Pairs } from './codex-pairs.js'
-import { NO_TOKENS, type TokenState } from './codex-tokens.js'
 
 /** What the first `session_meta` says: it owns the file; later ones are copies of a parent's. */
 export interface CodexSession {
@@ -42,6 +41,25 @@ export interface TouchedFile {
   readonly path: string
   readonly op: string
 }
+
+/** Tokens of one call, or of all so far: input, of it cached, of it written; output, of it reasoning. */
+export type TokenVector = readonly number[]
+
+export interface TokenState {
+  /** The running total that was told last. */
+  readonly total?: TokenVector
+  /** Calls so far; names them where nothing else does. */
+  readonly calls: number
+  /** Shares of responses that have a record, and whose count has not come yet. */
+  readonly records: readonly TokenVector[]
+  /** The last count that no record was found for, and what the call was named. */
+  readonly counted?: readonly [id: string, share: TokenVector]
+  /** What is read was written all at once, as a copy of a parent's history. */
+  readonly copying: boolean
+  readonly before?: number
+}
+
+export const NO_TOKENS: TokenState = { calls: 0, records: [], copying: false }
 
 export interface CodexState {
   readonly session?: CodexSession

@@ -6,12 +6,10 @@
  * @see docs/usage.md#codex
  */
 import type { Usage } from '../../core/event-map.js'
-import type { CodexReading } from './codex-state.js'
+import type { CodexReading, TokenVector } from './codex-state.js'
 import { isMembers, type Members, text } from './json-members.js'
 
-/** Tokens of one call, or of all so far, in the order of `FIELDS`. */
-type Vector = readonly number[]
-
+/** The order of a `TokenVector`. */
 const FIELDS = [
   'input_tokens',
   'cached_input_tokens',
@@ -19,22 +17,6 @@ const FIELDS = [
   'output_tokens',
   'reasoning_output_tokens',
 ] as const
-
-export interface TokenState {
-  /** The running total that was told last. */
-  readonly total?: Vector
-  /** Calls so far; names them where nothing else does. */
-  readonly calls: number
-  /** Shares of responses that have a record, and whose count has not come yet. */
-  readonly records: readonly Vector[]
-  /** The last count that no record was found for, and what the call was named. */
-  readonly counted?: readonly [id: string, share: Vector]
-  /** What is read was written all at once, as a copy of a parent's history. */
-  readonly copying: boolean
-  readonly before?: number
-}
-
-export const NO_TOKENS: TokenState = { calls: 0, records: [], copying: false }
 
 const RECORDS_MAX = 16
 /** Lines of a copy are written at once; the first call of a session takes longer than this. */
@@ -89,7 +71,7 @@ export function readTokenRecord(reading: CodexReading, payload: Members): void {
   outUsage(reading, text(payload.response_id) ?? `call-${calls}`, share, payload)
 }
 
-function outUsage(reading: CodexReading, id: string, share: Vector, payload: Members): void {
+function outUsage(reading: CodexReading, id: string, share: TokenVector, payload: Members): void {
   const { model, provider } = reading.state
   const copied = copiedBy(reading, payload)
   reading.out('assistant/usage', {
@@ -138,7 +120,7 @@ export function endCopyAt(reading: CodexReading, turnStarted: unknown): void {
     reading.set({ tokens: { ...tokens, copying: false } })
 }
 
-function vectorOf(value: unknown): Vector | undefined {
+function vectorOf(value: unknown): TokenVector | undefined {
   if (!isMembers(value)) return undefined
   return FIELDS.map((field) => {
     const count = value[field]
@@ -146,7 +128,13 @@ function vectorOf(value: unknown): Vector | undefined {
   })
 }
 
-function usageOf([input = 0, cached = 0, written = 0, output = 0, reasoning = 0]: Vector): Usage {
+function usageOf([
+  input = 0,
+  cached = 0,
+  written = 0,
+  output = 0,
+  reasoning = 0,
+]: TokenVector): Usage {
   return {
     inputTokens: input,
     outputTokens: output,
@@ -157,12 +145,12 @@ function usageOf([input = 0, cached = 0, written = 0, output = 0, reasoning = 0]
 }
 
 /** How much the total grew; undefined where it fell: it was begun anew. */
-function difference(total: Vector, before: Vector | undefined): Vector | undefined {
+function difference(total: TokenVector, before: TokenVector | undefined): TokenVector | undefined {
   if (before === undefined) return total
   const grown = total.map((count, at) => count - (before[at] as number))
   return grown.every((count) => count >= 0) ? grown : undefined
 }
 
-function equal(left: Vector, right: Vector): boolean {
+function equal(left: TokenVector, right: TokenVector): boolean {
   return left.every((count, at) => count === right[at])
 }
