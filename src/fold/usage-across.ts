@@ -39,12 +39,15 @@ export function countOnce(runs: readonly RunCalls[]): CountedUsage {
     if (run.session !== undefined) bySession.set(run.session, run)
   }
   const messages = new Set<string>()
+  const versions = new Map<string, Set<string>>()
   const missing = new Map<string, number>()
   const calls: CountedCall[] = []
   let counted = 0
   for (const run of runs) {
     const parent = run.parent === undefined ? undefined : bySession.get(run.parent.session)
     const shared = parent === undefined || parent === run ? undefined : sharedPrefix(run, parent)
+    const known = versions.get(run.session ?? '')
+    const own = new Set<string>()
     let lost = 0
     for (const [at, call] of run.calls.entries()) {
       const { message } = call
@@ -56,13 +59,23 @@ export function countOnce(runs: readonly RunCalls[]): CountedUsage {
       } else if (isCopied(call, at, shared)) {
         if (parent === undefined) lost += 1
         else counted += 1
-      } else calls.push({ ...call, run: run.run })
+      } else if (known?.has(placeOf(call)) === true) counted += 1
+      else {
+        calls.push({ ...call, run: run.run })
+        own.add(placeOf(call))
+      }
     }
+    if (run.session !== undefined) versions.set(run.session, new Set([...(known ?? []), ...own]))
     const session = run.parent?.session ?? 'unknown'
     if (lost > 0) missing.set(session, Math.max(missing.get(session) ?? 0, lost))
   }
   const gone = Array.from(missing, ([session, calls]) => ({ session, calls }))
   return { calls, counted, missing: gone }
+}
+
+/** The same time and the same numbers, in two versions of one session: its file was rewritten. */
+function placeOf({ time, usage }: UsageCall): string {
+  return `${time} ${JSON.stringify(usage)}`
 }
 
 /** @param shared How many calls the run and its parent begin with; undefined where the parent is not here. */
