@@ -90,6 +90,29 @@ export const READING_VERBS: readonly Verb[] = [
     load: async () => (await import('./verb-state.js')).state,
   },
   {
+    name: 'search',
+    summary:
+      'Find a text in what runs hold, and say where: RUN:SEQ, or RUN:SEQ.LINE in a transcript',
+    arguments: [{ name: 'TEXT', summary: 'what to look for, as it is' }],
+    flags: [
+      { name: 'regex', type: 'switch', summary: 'TEXT is a regular expression of JavaScript' },
+      { name: 'ignore-case', short: 'i', type: 'switch', summary: 'A is a' },
+      { ...TYPE, summary: 'only in events of this type, derived ones too; may be given again' },
+      ONLY_RUN,
+      { name: 'limit', type: 'number', value: 'N', summary: 'stop after N hits' },
+      JSONL,
+    ],
+    examples: [
+      { command: "daglog search 'rate limit'", says: 'exit 0: found; exit 4: nowhere' },
+      {
+        command: 'daglog search --regex "ENO(ENT|SPC)" --type tool/result',
+        says: 'only in what tools gave, also in imported transcripts',
+      },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-search.js')).search,
+  },
+  {
     name: 'usage',
     summary: 'Tokens that calls of models took, and what they cost by list prices',
     arguments: [],
