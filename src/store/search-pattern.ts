@@ -15,6 +15,7 @@ const LF = 0x0a
 
 export class Pattern {
   private readonly context: vm.Context
+  private readonly limitMs: number
   private readonly script = new vm.Script('match()')
   private text = ''
   private places: (readonly [at: number, length: number])[] = []
@@ -22,8 +23,9 @@ export class Pattern {
   /** @throws USAGE where it is no regular expression */
   constructor(
     private readonly source: string,
-    options: { readonly ignoreCase?: boolean } = {},
+    options: { readonly ignoreCase?: boolean; readonly limitMs?: number } = {},
   ) {
+    this.limitMs = options.limitMs ?? SEARCH_PIECE_MS_MAX
     const pattern = compiled(source, options.ignoreCase === true ? 'gmi' : 'gm')
     const match = (): void => {
       this.places = []
@@ -75,13 +77,13 @@ export class Pattern {
 
   private run(): void {
     try {
-      this.script.runInContext(this.context, { timeout: SEARCH_PIECE_MS_MAX })
+      this.script.runInContext(this.context, { timeout: this.limitMs })
     } catch (error) {
       if ((error as { code?: unknown } | null)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
       throw new DaglogError(
         'LIMIT_EXCEEDED',
-        `the pattern ${JSON.stringify(this.source)} took more than ${SEARCH_PIECE_MS_MAX} ms on a megabyte of text; try: without nested repetition such as (a+)+`,
-        { pattern: this.source, limitMs: SEARCH_PIECE_MS_MAX },
+        `the pattern ${JSON.stringify(this.source)} took more than ${this.limitMs} ms on a megabyte of text; try: without nested repetition such as (a+)+`,
+        { pattern: this.source, limitMs: this.limitMs },
       )
     }
   }
