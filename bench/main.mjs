@@ -21,6 +21,7 @@ const TOPICS = {
   state: async () => (await import('./topic-state.mjs')).state,
   growing: async () => (await import('./topic-growing.mjs')).growing,
   pages: async () => (await import('./topic-pages.mjs')).pages,
+  search: async () => (await import('./topic-search.mjs')).search,
   startup: async () => (await import('./topic-startup.mjs')).startup,
 }
 

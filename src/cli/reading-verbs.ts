@@ -12,6 +12,13 @@ const TYPE: Flag = {
   summary: 'only events of this type; may be given again',
 }
 
+const ONLY_RUN: Flag = {
+  name: 'run',
+  type: 'list',
+  value: 'RUN',
+  summary: 'only in this run; may be given again',
+}
+
 export const READING_VERBS: readonly Verb[] = [
   {
     name: 'show',
@@ -81,6 +88,58 @@ export const READING_VERBS: readonly Verb[] = [
     ],
     exits: [0, 1, 3, 4],
     load: async () => (await import('./verb-state.js')).state,
+  },
+  {
+    name: 'search',
+    summary:
+      'Find a text in what runs hold, and say where: RUN:SEQ, or RUN:SEQ.LINE in a transcript',
+    arguments: [{ name: 'TEXT', summary: 'what to look for, as it is' }],
+    flags: [
+      { name: 'regex', type: 'switch', summary: 'TEXT is a regular expression of JavaScript' },
+      { name: 'ignore-case', short: 'i', type: 'switch', summary: 'A is a' },
+      { ...TYPE, summary: 'only in events of this type, derived ones too; may be given again' },
+      ONLY_RUN,
+      { name: 'limit', type: 'number', value: 'N', summary: 'stop after N hits' },
+      JSONL,
+    ],
+    examples: [
+      { command: "daglog search 'rate limit'", says: 'exit 0: found; exit 4: nowhere' },
+      {
+        command: 'daglog search --regex "ENO(ENT|SPC)" --type tool/result',
+        says: 'only in what tools gave, also in imported transcripts',
+      },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-search.js')).search,
+  },
+  {
+    name: 'usage',
+    summary: 'Tokens that calls of models took, and what they cost by list prices',
+    arguments: [],
+    flags: [
+      {
+        name: 'by',
+        type: 'text',
+        value: 'WHAT',
+        choices: ['day', 'model', 'project', 'run'],
+        summary: 'a row for each; day unless told. Days are in UTC',
+      },
+      { name: 'since', type: 'text', value: 'DAY', summary: 'from this day on' },
+      { name: 'until', type: 'text', value: 'DAY', summary: 'up to this day' },
+      { ...ONLY_RUN, summary: 'only this run; may be given again' },
+      {
+        name: 'prices',
+        type: 'text',
+        value: 'FILE',
+        summary: 'prices of your own as JSON: a model named there has no other',
+      },
+    ],
+    examples: [
+      { command: 'daglog usage', says: 'a line a day, each call counted once' },
+      { command: 'daglog usage --by model --since 2026-11-01', says: 'this month, by model' },
+    ],
+    exits: [0, 1, 4, 5],
+    load: async () => (await import('./verb-usage.js')).usage,
   },
   {
     name: 'verify',

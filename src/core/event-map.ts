@@ -120,6 +120,22 @@ export interface AssistantMessage {
   readonly raw?: unknown
 }
 
+/**
+ * What one call of a model took, where no message says so: a transcript that counts apart, a call that
+ * gave no message. A later one with the same `id` states it anew.
+ */
+export interface AssistantUsage {
+  readonly id?: string
+  readonly model?: string
+  readonly provider?: string
+  readonly usage: Usage
+  /**
+   * Set where the call was another session's, whose history this one begins with: its record says so,
+   * or only its time does.
+   */
+  readonly copied?: 'record' | 'time'
+}
+
 /** Deltas of one message, many in a frame; the message that follows is authoritative. */
 export interface AssistantChunk {
   /** What the deltas belong to: the id of the step of the model call. */
@@ -323,6 +339,7 @@ export interface EventMap {
   'user/message': UserMessage
   'assistant/chunk': AssistantChunk
   'assistant/message': AssistantMessage
+  'assistant/usage': AssistantUsage
   'request/header': RequestHeader
   /** The body of the tool is about to run. What was asked and never called has not been started. */
   'tool/call': {

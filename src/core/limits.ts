@@ -82,3 +82,8 @@ export const CHUNK_PIECES_MAX = 64
  * A piece of a streamed message waits at most about this long for others to share its frame, in ms.
  */
 export const CHUNK_WAIT_MS = 1000
+/** Longest line that a pattern is matched against as a whole, in bytes; a longer one is cut. */
+export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
+
+/** Longest that a pattern may take on a piece of text, about a megabyte, in ms. */
+export const SEARCH_PIECE_MS_MAX = 5_000

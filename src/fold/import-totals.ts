@@ -3,7 +3,13 @@
  * The same numbers as the projections give; made while the lines are at hand, so that no list has to
  * read them again.
  */
-import type { AssistantMessage, ImportTotals, SessionInfo, Usage } from '../core/event-map.js'
+import type {
+  AssistantMessage,
+  AssistantUsage,
+  ImportTotals,
+  SessionInfo,
+  Usage,
+} from '../core/event-map.js'
 import type { Derived } from './reader.js'
 
 /** Longest title that is kept, in UTF-16 units. */
@@ -57,10 +63,23 @@ export class ImportCount {
       case 'assistant/message':
         this.message(data as AssistantMessage)
         break
+      case 'assistant/usage':
+        this.usage(data as AssistantUsage)
+        break
       case 'tool/result':
         this.messages += 1
         break
     }
+  }
+
+  /** What a session has from another is in that one's totals. */
+  private usage({ id, usage, copied }: AssistantUsage): void {
+    if (copied !== undefined) return
+    const before = id === undefined ? undefined : this.open.find((one) => one.id === id)
+    this.inputTokens += (usage.inputTokens ?? 0) - (before?.usage.inputTokens ?? 0)
+    this.outputTokens += (usage.outputTokens ?? 0) - (before?.usage.outputTokens ?? 0)
+    if (id === undefined) return
+    this.open = [...this.open.filter((one) => one !== before), { id, usage }].slice(-OPEN_MAX)
   }
 
   private message({ id, usage, content }: AssistantMessage): void {

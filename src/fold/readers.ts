@@ -11,13 +11,14 @@ export function builtInReaders(): Promise<readonly AnyReader[]> {
 }
 
 async function load(): Promise<readonly AnyReader[]> {
-  const [{ openAiAgents }, { importReader }, { claudeCode }, { dsh }, { lines }] =
+  const [{ openAiAgents }, { importReader }, { claudeCode }, { codex }, { dsh }, { lines }] =
     await Promise.all([
       import('./readers/openai-agents.js'),
       import('./import-reader.js'),
       import('./readers/claude-code.js'),
+      import('./readers/codex.js'),
       import('./readers/dsh.js'),
       import('./readers/lines.js'),
     ])
-  return [openAiAgents, ...[claudeCode, dsh, lines].map(importReader)]
+  return [openAiAgents, ...[claudeCode, codex, dsh, lines].map(importReader)]
 }

@@ -17,17 +17,24 @@ export const codexFormat: TranscriptFormat = {
     'whole outputs of commands, where Codex cut their middle out',
   ],
   identify({ path, records }) {
-    const own = records.filter(isObject)
-    const first = own.find((record) => record.type === 'session_meta')
-    if (first !== undefined && isObject(first.payload)) return sessionOf(first.payload, own)
-    // The oldest versions begin with a bare header.
-    const [header] = own
-    if (header === undefined) return undefined
-    if (typeof header.id === 'string' && 'timestamp' in header && header.type === undefined)
-      return sessionOf(header, own)
-    const isRollout = /^rollout-/.test(basename(path)) && own.some(isWrapped)
-    return isRollout ? sessionOf({ id: basename(path).replace(/\.jsonl.*$/, '') }, own) : undefined
+    const session = sessionIn(path, records)
+    // Nothing but itself can give a packed file back.
+    const beside = path.endsWith('.zst') ? { beside: [path] } : {}
+    return session && { ...session, ...beside }
   },
+}
+
+function sessionIn(path: string, records: readonly unknown[]): Session | undefined {
+  const own = records.filter(isObject)
+  const first = own.find((record) => record.type === 'session_meta')
+  if (first !== undefined && isObject(first.payload)) return sessionOf(first.payload, own)
+  // The oldest versions begin with a bare header.
+  const [header] = own
+  if (header === undefined) return undefined
+  if (typeof header.id === 'string' && 'timestamp' in header && header.type === undefined)
+    return sessionOf(header, own)
+  const isRollout = /^rollout-/.test(basename(path)) && own.some(isWrapped)
+  return isRollout ? sessionOf({ id: basename(path).replace(/\.jsonl.*$/, '') }, own) : undefined
 }
 
 function isObject(value: unknown): value is Json {

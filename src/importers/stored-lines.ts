@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { RunEvent } from '../core/event.js'
+import type { ImportFile } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
 
 /** One `import/lines` event that counts. */
@@ -49,11 +50,31 @@ function stored(event: RunEvent): StoredLines | undefined {
 
 /**
  * The source as it was: what an imported run holds, byte for byte, as of an event (its end unless told).
+ * Of a file that lay there packed, the packed file: no packing of its lines would give it again.
  * @throws OBJECT_MISSING, OBJECT_CORRUPT
  */
 export async function* rawBytes(view: RunView, upTo?: number): AsyncGenerator<Uint8Array> {
+  const packed = await packedFile(view, upTo)
+  if (packed !== undefined) {
+    yield packed
+    return
+  }
   for (const { seq } of await storedLines(view, upTo)) {
     for await (const { data } of view.events({ from: seq, to: seq }))
       yield (data as { readonly bytes: Uint8Array }).bytes
   }
+}
+
+/** The packed file that the run was last taken from; undefined where that was no packed one. */
+async function packedFile(view: RunView, upTo?: number): Promise<Uint8Array | undefined> {
+  const to = upTo === undefined ? {} : { to: upTo }
+  let path: string | undefined
+  for await (const { data } of view.events({ types: ['import/source'], ...to }))
+    path = data?.packing === undefined ? undefined : data.path
+  if (path === undefined) return undefined
+  let seq: number | undefined
+  for await (const event of view.events({ types: ['import/file'], refs: true, ...to }))
+    if (event.data?.path === path) seq = event.seq
+  if (seq === undefined) return undefined
+  return ((await view.event(seq))?.data as ImportFile | undefined)?.bytes
 }

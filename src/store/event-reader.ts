@@ -32,7 +32,7 @@ export interface EventsOptions<T extends string = string> {
 export type EventOf<T extends string> = T extends EventType ? RunEvent<T> : RunEvent
 
 /** A frame as it lies in the log, before its values are loaded. */
-interface RawEvent extends Place {
+export interface RawEvent extends Place {
   readonly seq: number
   readonly time: number
   readonly type: string
@@ -71,6 +71,16 @@ export async function* readEvents(
           : await readableEvent(source, raw, options.refs === true)
     }
   }
+}
+
+/**
+ * Frames as they lie, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
+ * A body is a view that holds until the next frame is asked for.
+ */
+export async function* readFrames(source: EventSource): AsyncGenerator<RawEvent> {
+  const [first] = source.spans
+  if (first !== undefined && first.firstSeq > 0) yield beginningGone(first, 0)
+  for (const span of source.spans) yield* readSpan(source, span, 0)
 }
 
 const GAP = 'log/gap'

@@ -18,8 +18,10 @@ import {
   type EventOf,
   type EventSource,
   type EventsOptions,
+  type RawEvent,
   readEventAt,
   readEvents,
+  readFrames,
 } from './event-reader.js'
 import { LogReader } from './log-reader.js'
 import { type LogShape, type Span, shapeOf } from './log-shape.js'
@@ -84,6 +86,11 @@ export class RunView {
         yield* readEvents(await source(), options) as AsyncIterable<EventOf<T>>
       },
     } as AsyncIterable<EventOf<T>>
+  }
+
+  /** Frames as they lie, for daglog's own rooms. See `readFrames`. */
+  async *frames(): AsyncGenerator<RawEvent> {
+    yield* readFrames(await this.source())
   }
 
   /** One event by its seq, or undefined. */

@@ -25,7 +25,7 @@ import {
   constants as zlib,
 } from 'node:zlib'
 import { type Hash, sha256 } from '../core/hash.js'
-import { PACK_BLOCK_BYTES } from '../core/limits.js'
+import { DENSE_BLOCK_BYTES } from '../core/limits.js'
 import { OBJECT_KINDS, type ObjectKind, type StoredObject } from '../core/object.js'
 import {
   asBuffer,
@@ -221,7 +221,7 @@ function decodeTable(table: Buffer, header: BlockHeader, place: PackPlace): Bloc
     kinds.push(kind)
     ends[number] = bytesRaw
   }
-  const bytesMax = header.objects === 1 ? OBJECT_BYTES_MAX : PACK_BLOCK_BYTES
+  const bytesMax = header.objects === 1 ? OBJECT_BYTES_MAX : DENSE_BLOCK_BYTES
   if (varints.left !== 0 || bytesRaw > bytesMax) {
     throw packInvalid(place, `the block's table does not fit: ${bytesRaw} bytes of objects`)
   }

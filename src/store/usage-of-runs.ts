@@ -1,0 +1,42 @@
+/**
+ * What all runs of a store took, each call counted once.
+ * A run that cannot be read hides no other; what is left out is said.
+ */
+import { usage } from '../fold/usage.js'
+import { type CountedUsage, countOnce, type RunCalls } from '../fold/usage-across.js'
+import type { RunInfo, Store } from './store.js'
+
+export interface StoreUsage extends CountedUsage {
+  /** Runs that were looked at. */
+  readonly runs: number
+  /** Runs whose events are another run's: replays, and what was salvaged of a run that is here. */
+  readonly again: readonly string[]
+  /** Runs that could not be read, and why. */
+  readonly unread: readonly { readonly run: string; readonly reason: string }[]
+}
+
+/** @param wanted Which runs to look at; all unless given. A call that others hold as well is still counted once. */
+export async function usageOfRuns(
+  store: Store,
+  wanted: (run: RunInfo) => boolean = () => true,
+): Promise<StoreUsage> {
+  const infos = (await store.runs()).filter(wanted).sort((a, b) => a.started - b.started)
+  const identities = new Set<string>()
+  const found: { readonly info: RunInfo; readonly calls: RunCalls }[] = []
+  const unread: { run: string; reason: string }[] = []
+  for (const info of infos) {
+    try {
+      const view = await store.inspectRun(info.id)
+      const identity = await view.identity()
+      if (identity !== undefined) identities.add(identity)
+      found.push({ info, calls: { run: info.id, ...(await view.project(usage)) } })
+    } catch (error) {
+      unread.push({ run: info.id, reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const isAgain = ({ parent }: RunInfo): boolean =>
+    parent?.kind === 'replay' || (parent?.kind === 'salvage' && identities.has(parent.run))
+  const own = found.filter(({ info }) => !isAgain(info))
+  const again = found.filter(({ info }) => isAgain(info)).map(({ info }) => info.id)
+  return { ...countOnce(own.map(({ calls }) => calls)), runs: found.length, again, unread }
+}
