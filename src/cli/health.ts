@@ -5,7 +5,8 @@
 import { statfsSync } from 'node:fs'
 import { networkFileSystem } from '../backend/fs-medium.js'
 import { systemCode } from '../core/errors.js'
-import type { RunInfo, Store } from '../store/store.js'
+import type { RunInfo } from '../store/run-infos.js'
+import type { Store } from '../store/store.js'
 import { bytesText, countText } from './quantity.js'
 
 export interface Finding {

@@ -1,7 +1,8 @@
 /**
  * Runs with those that begin in them: what `runs` lists.
  */
-import type { RunInfo, Store } from '../store/store.js'
+import type { RunInfo } from '../store/run-infos.js'
+import type { Store } from '../store/store.js'
 
 export interface ListedRun extends RunInfo {
   /** Id of the run it begins in, where that one is in this store. */

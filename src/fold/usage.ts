@@ -111,8 +111,11 @@ function withCall(
   if (counted === undefined) return state
   const key = keyOf(state, event, data)
   const bucket = key === undefined ? 0 : bucketOf(key)
-  const known = key === undefined ? undefined : state.places[bucket]?.find(([one]) => one === key)
-  if (known !== undefined) return restated(state, known[1], counted)
+  const known =
+    key === undefined ? undefined : state.places[bucket]?.findLast(([one]) => one === key)
+  // Some providers use ids again: what a run recorded itself is the same only where it says so.
+  const isSame = isDerived(event) || data.restates === true
+  if (known !== undefined && isSame) return restated(state, known[1], counted)
   const call: UsageCall = {
     time: event.time,
     ...given('model', typeof data.model === 'string' ? data.model : state.model),

@@ -2,7 +2,7 @@
  * How people name a run: its id, the beginning of it (with or without the date), or `@last`.
  */
 import { DaglogError } from '../core/errors.js'
-import type { RunInfo } from './store.js'
+import type { RunInfo } from './run-infos.js'
 
 const LAST = /^@last(?:~(\d+))?$/
 const DATE = /^\d{4}-\d\d-\d\d-/

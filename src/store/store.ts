@@ -1,12 +1,9 @@
 /**
  * A store: runs and what they share.
  */
-import type { Backend, Segment } from '../backend/backend.js'
+import type { Backend } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { ParentLink } from '../core/event-map.js'
-import type { Hash } from '../core/hash.js'
-import type { RunSummary } from '../fold/run-index.js'
-import type { RunHead } from '../fold/run-list.js'
 import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
@@ -20,8 +17,9 @@ import { type Notice, Notices, warnOnNotice } from './notices.js'
 import { Run } from './run.js'
 import type { RunBeginning } from './run-beginning.js'
 import { newRunId } from './run-id.js'
+import { listRuns, type RunInfo } from './run-infos.js'
 import { resolveRun } from './run-reference.js'
-import { RunView, runIdAt } from './run-view.js'
+import { RunView } from './run-view.js'
 import type { OpenRunOptions } from './run-writer.js'
 import { type Salvaged, salvageInto, salvageLink } from './salvage.js'
 import type { StandardSchema } from './schemas.js'
@@ -48,31 +46,6 @@ export interface StoreOptions {
 export interface CreateRunOptions extends RunBeginning {
   /** The exact id; one is made of date and name unless told. */
   readonly id?: string
-}
-
-/** A run as lists show it. */
-export interface RunInfo extends RunSummary {
-  readonly id: string
-  /** The head that the store's log knows; undefined where it knows none. */
-  readonly head: { readonly seq: number; readonly hash: Hash } | undefined
-  readonly bytes: number
-  /** False where the log has grown since the head was noted: the totals are as of the head. Of imported runs that is not looked at. */
-  readonly current: boolean
-}
-
-const NOTHING_KNOWN: RunSummary = {
-  started: 0,
-  updated: 0,
-  status: 'open',
-  events: 0,
-  turns: 0,
-  steps: 0,
-  tokensIn: 0,
-  tokensOut: 0,
-}
-
-function bytesOf(segments: readonly Segment[]): number {
-  return segments.reduce((sum, segment) => sum + segment.bytes, 0)
 }
 
 const LOCK_IDLE_MS = 30_000
@@ -224,51 +197,8 @@ export class Store {
   }
 
   /** All runs, newest first, from the store's log alone; one that cannot be read hides no other. */
-  async runs(): Promise<RunInfo[]> {
-    const { backend, heads } = this.context
-    const list = await heads.refresh()
-    const infos: RunInfo[] = []
-    for (const place of await backend.listRuns()) {
-      const id = await runIdAt(this.context, place)
-      const head = list.head(id)
-      infos.push(head === undefined ? await this.unlisted(id) : await this.listed(head))
-    }
-    return infos.sort((a, b) => b.started - a.started || (a.id < b.id ? 1 : -1))
-  }
-
-  private async listed(head: RunHead): Promise<RunInfo> {
-    const { summary, id, seq, hash } = head
-    const found = { ...summary, id, head: { seq, hash } }
-    // Importers note what they append, and there may be a hundred thousand of these.
-    if (summary.imported !== undefined) return { ...found, bytes: head.at[3], current: true }
-    const segments = await this.segmentsOf(id)
-    if (segments === undefined) return { ...found, bytes: 0, current: false }
-    const [, segment, , to] = head.at
-    const last = segments.at(-1)
-    const current = last?.number === segment && last.bytes === to
-    return { ...found, bytes: bytesOf(segments), current }
-  }
-
-  /** A run that the store's log does not know (its writer died early, or it was copied here): read its end. */
-  private async unlisted(id: string): Promise<RunInfo> {
-    const bytes = bytesOf((await this.segmentsOf(id)) ?? [])
-    try {
-      const view = new RunView(this.context, id)
-      return { ...(await view.summary()), id, head: undefined, bytes, current: true }
-    } catch (error) {
-      this.context.notices.report('gap', `run ${id} cannot be read`, error)
-      return { ...NOTHING_KNOWN, id, head: undefined, bytes, current: false }
-    }
-  }
-
-  /** One run that cannot even be looked at hides no other. */
-  private async segmentsOf(id: string): Promise<readonly Segment[] | undefined> {
-    try {
-      return await this.context.backend.segments({ run: id })
-    } catch (error) {
-      this.context.notices.report('gap', `run ${id} cannot be read`, error)
-      return undefined
-    }
+  runs(): Promise<RunInfo[]> {
+    return listRuns(this.context)
   }
 
   /**

@@ -4,7 +4,8 @@
  */
 import { usage } from '../fold/usage.js'
 import { type CountedUsage, countOnce, type RunCalls } from '../fold/usage-across.js'
-import type { RunInfo, Store } from './store.js'
+import type { RunInfo } from './run-infos.js'
+import type { Store } from './store.js'
 
 export interface StoreUsage extends CountedUsage {
   /** Runs that were looked at. */

@@ -69,11 +69,13 @@ describe('usage of a run', () => {
     const live = [
       turn(1),
       answer(2, one, false),
-      answer(3, one, false),
+      answer(3, { ...one, restates: true }, false),
       turn(4),
       answer(5, one, false),
     ]
     expect(usageOf(live).calls).toHaveLength(2)
+    // An id that a provider uses again names another call, unless the run says otherwise.
+    expect(usageOf([turn(1), answer(2, one, false), answer(3, one, false)]).calls).toHaveLength(2)
   })
 
   it('gives the same whatever the events say, and the same state where they say nothing', () => {

@@ -22,9 +22,10 @@ import {
 import {
   type ClaudeState,
   firstState,
+  keptFilter,
   MESSAGES_OPEN_MAX,
   type OpenMessage,
-  type Shown,
+  preservedOf,
 } from './claude-state.js'
 
 export const claudeCode: Reader<ClaudeState> = {
@@ -242,6 +243,7 @@ class Reading {
       provider: 'anthropic',
       ...(usage === undefined ? {} : { usage }),
       ...(stop === undefined ? {} : { stopReason: stop }),
+      ...(known === undefined ? {} : { restates: true }),
       raw: { ...message, content: [...open.raw] },
       source: this.sourceOf(record, model === SYNTHETIC ? { synthetic: true } : {}),
     })
@@ -378,25 +380,4 @@ function titleOf(record: Json, isTitled: boolean): { readonly title?: string } {
         ? (record.aiTitle ?? record.title)
         : undefined
   return typeof made === 'string' ? { title: made } : {}
-}
-
-function preservedOf(metadata: unknown): readonly string[] {
-  if (!isObject(metadata)) return []
-  const { preservedMessages, preservedSegment } = metadata
-  if (isObject(preservedMessages) && Array.isArray(preservedMessages.uuids))
-    return preservedMessages.uuids.map((id) => String(id).slice(0, 8))
-  if (!isObject(preservedSegment)) return []
-  const { headUuid, tailUuid } = preservedSegment
-  return ['from', String(headUuid).slice(0, 8), String(tailUuid).slice(0, 8)]
-}
-
-function keptFilter(kept: readonly string[], shown: readonly Shown[]): (one: Shown) => boolean {
-  if (kept[0] !== 'from') return ([, , id]) => kept.includes(id)
-  const at = (id: string | undefined): number => shown.findIndex(([, , one]) => one === id)
-  const first = at(kept[1])
-  const last = at(kept[2])
-  return (one) => {
-    const place = shown.indexOf(one)
-    return first >= 0 && last >= first && place >= first && place <= last
-  }
 }

@@ -1,8 +1,10 @@
 /**
  * What the reader of Claude Code transcripts remembers from one raw event to the next. Plain JSON.
  */
+
 import type { Part } from '../../core/content.js'
 import type { SessionInfo, Usage } from '../../core/event-map.js'
+import { isObject } from './claude-content.js'
 
 /** Messages that may still grow; what grows later than that is told as a record of its own. */
 export const MESSAGES_OPEN_MAX = 4
@@ -48,5 +50,30 @@ export function firstState(): ClaudeState {
     left: [],
     shown: [],
     kept: [],
+  }
+}
+
+/** Which records a compaction keeps: their ids, or `from`, the first and the last of a stretch. */
+export function preservedOf(metadata: unknown): readonly string[] {
+  if (!isObject(metadata)) return []
+  const { preservedMessages, preservedSegment } = metadata
+  if (isObject(preservedMessages) && Array.isArray(preservedMessages.uuids))
+    return preservedMessages.uuids.map((id) => String(id).slice(0, 8))
+  if (!isObject(preservedSegment)) return []
+  const { headUuid, tailUuid } = preservedSegment
+  return ['from', String(headUuid).slice(0, 8), String(tailUuid).slice(0, 8)]
+}
+
+export function keptFilter(
+  kept: readonly string[],
+  shown: readonly Shown[],
+): (one: Shown) => boolean {
+  if (kept[0] !== 'from') return ([, , id]) => kept.includes(id)
+  const at = (id: string | undefined): number => shown.findIndex(([, , one]) => one === id)
+  const first = at(kept[1])
+  const last = at(kept[2])
+  return (one) => {
+    const place = shown.indexOf(one)
+    return first >= 0 && last >= first && place >= first && place <= last
   }
 }
