@@ -24,6 +24,7 @@ export function eventWords(event: RunEvent): readonly Piece[] {
 
 const WORDS: Readonly<Record<string, Words>> = {
   'run/start': (_, data) => [scalar(data.id)],
+  'run/child': (_, data) => [['bold', scalar(data.id)]],
   'run/end': (event, data) => [statusPiece(data.status), ...payload(event, data, 'error')],
   'turn/start': (_, data) => ['turn ', scalar(data.turn)],
   'turn/end': (event, data) => [

@@ -7,11 +7,15 @@ import type { Store } from '../store/store.js'
 export interface ListedRun extends RunInfo {
   /** Id of the run it begins in, where that one is in this store. */
   readonly above?: string
-  readonly depth: number
+  /** How many runs it is listed below. */
+  readonly below: number
 }
 
-/** Newest first, each followed by the runs that begin in it. */
-export async function listRuns(store: Store): Promise<ListedRun[]> {
+/** Newest first, each followed by the runs that begin in it; with `flat` by age alone. */
+export async function listRuns(
+  store: Store,
+  { flat = false }: { readonly flat?: boolean } = {},
+): Promise<ListedRun[]> {
   const infos = await store.runs()
   const list = await store.context.heads.refresh()
   const known = new Set(infos.map(({ id }) => id))
@@ -23,14 +27,20 @@ export async function listRuns(store: Store): Promise<ListedRun[]> {
     if (here !== undefined) aboveOf.set(info.id, here)
     children.set(here, [...(children.get(here) ?? []), info])
   }
+  if (flat) {
+    return infos.map((info) => {
+      const above = aboveOf.get(info.id)
+      return { ...info, below: 0, ...(above === undefined ? {} : { above }) }
+    })
+  }
   const listed: ListedRun[] = []
-  const stack = (children.get(undefined) ?? []).toReversed().map((info) => ({ info, depth: 0 }))
+  const stack = (children.get(undefined) ?? []).toReversed().map((info) => ({ info, below: 0 }))
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { info, depth } = next
+    const { info, below } = next
     const above = aboveOf.get(info.id)
-    listed.push({ ...info, depth, ...(above === undefined ? {} : { above }) })
+    listed.push({ ...info, below, ...(above === undefined ? {} : { above }) })
     for (const child of (children.get(info.id) ?? []).toReversed())
-      stack.push({ info: child, depth: depth + 1 })
+      stack.push({ info: child, below: below + 1 })
   }
   return listed
 }

@@ -1,4 +1,4 @@
-/** `daglog fork RUN[@SEQ] [--id ID] [--name NAME]` */
+/** `daglog fork RUN[@SEQ] [--id ID] [--name NAME] [--close]` */
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { runAt } from './run-at.js'
@@ -11,6 +11,7 @@ export async function fork(call: Call): Promise<ExitCode> {
     ...(at === undefined ? {} : { at }),
     ...(id === undefined ? {} : { id }),
     ...(name === undefined ? {} : { name }),
+    close: call.has('close'),
   })
   await run.close()
   const seq = at ?? (await view.head())?.seq

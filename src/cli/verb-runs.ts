@@ -1,4 +1,4 @@
-/** `daglog runs [--limit N]` */
+/** `daglog runs [--flat] [--limit N]` */
 import { printable } from '../value/preview.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
@@ -9,10 +9,10 @@ import { isReadable, type ListedRun, listRuns } from './run-family.js'
 export async function runs(call: Call): Promise<ExitCode> {
   const { out } = call
   const store = await call.store()
-  const all = await listRuns(store)
+  const all = await listRuns(store, { flat: call.has('flat') })
   const shown = all.slice(0, call.number('limit') ?? all.length)
   if (out.json) {
-    const rows = shown.map(({ id, above, depth: _, parent, ...info }) => ({
+    const rows = shown.map(({ id, above, below: _, parent, ...info }) => ({
       run: id,
       ...info,
       readable: isReadable(info),
@@ -31,7 +31,7 @@ const HEADINGS = ['run', 'started', 'status', 'events', 'turns', 'tokens', 'size
 
 function printTable(out: Output, shown: readonly ListedRun[]): void {
   const rows = shown.map((info) => [
-    `${'  '.repeat(info.depth)}${printable(info.id)}`,
+    `${'  '.repeat(info.below)}${printable(info.id)}${kindText(info)}`,
     timeText(info.started),
     isReadable(info) ? info.status : 'unreadable',
     // A log that has grown since its head was noted: these are the numbers as of then.
@@ -51,6 +51,11 @@ function printTable(out: Output, shown: readonly ListedRun[]): void {
     const color = COLORS[status.trim()] ?? 'dim'
     out.line(['bold', id], `  ${started}  `, [color, status], `  ${numbers.join('  ')}`)
   }
+}
+
+/** How it hangs on the run that it is listed below. */
+function kindText({ below, parent }: ListedRun): string {
+  return below === 0 || parent === undefined ? '' : `  (${parent.kind} @${parent.seq})`
 }
 
 const COLORS: Readonly<Record<string, Style>> = {

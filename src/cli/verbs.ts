@@ -78,6 +78,12 @@ export const VERBS: readonly Verb[] = [
         value: 'JSON',
         summary: 'its data; - for standard input; {} unless told',
       },
+      {
+        name: 'op',
+        type: 'text',
+        value: 'ID',
+        summary: 'a name for this append: the same one again is the same event',
+      },
       WAIT,
       TAKEOVER,
     ],
@@ -111,9 +117,10 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'runs',
-    summary: 'List runs, newest first, children below their parents',
+    summary: 'List runs, newest first, those that begin in another below it',
     arguments: [],
     flags: [
+      { name: 'flat', type: 'switch', summary: 'all by age, none below another' },
       { name: 'limit', type: 'number', value: 'N', summary: 'at most so many; all unless told' },
     ],
     examples: [
@@ -192,7 +199,15 @@ export const VERBS: readonly Verb[] = [
     name: 'fork',
     summary: 'Start a run where another is at an event, and print its id; nothing is copied',
     arguments: [RUN_AT],
-    flags: [ID, { name: 'name', type: 'text', value: 'NAME', summary: 'what the fork is about' }],
+    flags: [
+      ID,
+      { name: 'name', type: 'text', value: 'NAME', summary: 'what the fork is about' },
+      {
+        name: 'close',
+        type: 'switch',
+        summary: 'inside an open turn, too: it is closed in the fork',
+      },
+    ],
     examples: [{ command: 'daglog fork score-3f2a@17', says: 'begins after seq 17' }],
     exits: [0, 1, 3, 4, 7],
     load: async () => (await import('./verb-fork.js')).fork,
@@ -216,6 +231,7 @@ export const VERBS: readonly Verb[] = [
     arguments: [RUN],
     flags: [
       { name: 'yes', type: 'switch', summary: 'do it; without, only what would go is said' },
+      { name: 'children', type: 'switch', summary: 'also the runs below it' },
       { name: 'force', type: 'switch', summary: 'also where other runs begin in it' },
     ],
     examples: [

@@ -297,7 +297,10 @@ export interface SourceRecord {
  * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
  */
 export interface EventMap {
-  'run/start': { readonly id: string }
+  /** `depth` of a child: how many runs it is below the first. */
+  'run/start': { readonly id: string; readonly depth?: number }
+  /** A run begins below this one; its first frame names this event. */
+  'run/child': { readonly id: string; readonly name?: string; readonly depth: number }
   'run/meta': { readonly name?: string; readonly meta?: unknown; readonly tags?: readonly string[] }
   'run/end': { readonly status: RunStatus; readonly error?: ErrorData }
   'writer/open': {

@@ -62,6 +62,8 @@ export interface RunSummary {
   readonly tokensOut: number
   readonly parent?: { readonly run: string; readonly seq: number; readonly kind: string }
   readonly imported?: ImportedFrom
+  /** Of a child: how many runs it is below the first. */
+  readonly depth?: number
 }
 
 /** What a crash left open, in the order it was opened. */
@@ -85,6 +87,7 @@ export class RunIndex {
   private tokensOut = 0
   private parent: RunSummary['parent']
   private imported: ImportedFrom | undefined
+  private depth: number | undefined
   private lastTurn = 0
   private openTurn: number | undefined
   private lastStep = 0
@@ -177,6 +180,7 @@ export class RunIndex {
       tokensOut: this.tokensOut,
       ...(this.parent === undefined ? {} : { parent: this.parent }),
       ...(this.imported === undefined ? {} : { imported: this.imported }),
+      ...(this.depth === undefined ? {} : { depth: this.depth }),
     }
   }
 
@@ -228,6 +232,7 @@ export class RunIndex {
   > = {
     'run/start': (index, data) => {
       index.id = String(data.id)
+      if (Number.isSafeInteger(data.depth)) index.depth = data.depth as number
     },
     'run/meta': (index, data) => {
       if (typeof data.name === 'string') index.name = data.name
@@ -320,6 +325,7 @@ export class RunIndex {
     index.tokensOut = summary.tokensOut
     index.parent = summary.parent
     index.imported = summary.imported
+    index.depth = summary.depth
     index.lastTurn = from.lastTurn
     index.openTurn = from.openTurn ?? undefined
     index.lastStep = from.lastStep

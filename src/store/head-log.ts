@@ -180,12 +180,14 @@ export class HeadLog {
         reset: () => this.reset(),
         apply: (frame) => this.apply(frame),
       },
-      genesis: () => ({
-        type: 'store/start',
-        time: now(),
-        data: encodeData({}),
-        extra: genesisExtra({ nonce: randomBytes(16).toString('hex') }),
-      }),
+      genesis: () => [
+        {
+          type: 'store/start',
+          time: now(),
+          data: encodeData({}),
+          extra: genesisExtra({ nonce: randomBytes(16).toString('hex') }),
+        },
+      ],
       covered: undefined,
       program,
       now,

@@ -43,8 +43,8 @@ export interface OpenLogOptions {
   /** A frame up to which `fold` already is; then no snapshot is read. */
   readonly known?: Head | undefined
   readonly fold: LogFold
-  /** The first frame, for a log that has none yet. */
-  readonly genesis: () => Draft
+  /** The first frame, for a log that has none yet, and what is appended with it. */
+  readonly genesis: () => readonly Draft[]
   /** What the store's log says of it; nothing up to there is ever cut. */
   readonly covered:
     | { readonly seq: number; readonly hash: Hash; readonly place: Head['place'] }
@@ -170,7 +170,7 @@ async function repair(options: OpenLogOptions, found: Found): Promise<Draft[]> {
     drafts.push({ type, time: options.now(), data: encodeData(data) })
   }
   await clearOwnSegment(options, found)
-  if (tail.head === undefined) drafts.push(options.genesis())
+  if (tail.head === undefined) drafts.push(...options.genesis())
   else if (writer.segment !== tail.head.place.segment) {
     draft('writer/open', await openingData(options, found, tail.head))
   }

@@ -17,7 +17,7 @@ import type { StandingFrame } from './log-tail.js'
 import type { Head } from './log-walk.js'
 import { type OpenedLog, openLog } from './open-log.js'
 import { openWork } from './open-work.js'
-import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
+import { firstDrafts, metaOf, type RunBeginning } from './run-beginning.js'
 import { RunKeeping } from './run-keeping.js'
 import { snapshotKey } from './run-view.js'
 
@@ -120,7 +120,7 @@ export class RunWriter {
         reset: () => this.adopt(new RunIndex()),
         apply: (frame) => this.apply(frame),
       },
-      genesis: () => genesisDraft(id, this.beginning?.parent, context.now()),
+      genesis: () => firstDrafts(id, this.beginning ?? {}, context.now()),
       covered: noted === undefined ? undefined : coveredHead(noted),
       program: context.program,
       now: context.now,
@@ -167,7 +167,9 @@ export class RunWriter {
   private async closeOpenWork(log: OpenedLog): Promise<void> {
     const left = log.takenOver || log.torn !== undefined
     const events = left ? closers(await openWork(this.index, await this.run.source())) : []
-    const meta = log.head().seq === 0 ? metaOf(this.beginning ?? {}) : undefined
+    const { closing = [] } = this.beginning ?? {}
+    const isNew = log.head().seq === closing.length
+    const meta = isNew ? metaOf(this.beginning ?? {}) : undefined
     if (meta !== undefined) events.push({ type: 'run/meta', data: meta })
     const time = this.context.now()
     const drafts = events.map(({ type, data }): Draft => ({ type, time, data: encodeData(data) }))

@@ -9,6 +9,7 @@ import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
 import type { Appended, Draft } from './appender.js'
+import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
@@ -36,6 +37,8 @@ export class Run extends RunView {
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
+  /** @internal Set by the store that opens the run. */
+  spawner: Spawner | undefined
 
   constructor(
     context: StoreContext,
@@ -230,6 +233,15 @@ export class Run extends RunView {
       for (const listener of this.closeListeners) listener()
     })
     return this.closed
+  }
+
+  /**
+   * Begin a run below this one, for a sub-agent: linked to it from its first frame on, and named in
+   * an event here. It is a run of its own: it has its own lock, and is closed by itself.
+   * @throws RUN_EXISTS where `id` is taken.
+   */
+  child(options: ChildOptions = {}): Promise<Run> {
+    return spawnChild(this, options, this.spawner as Spawner)
   }
 
   /** Called once when the run is closed. */

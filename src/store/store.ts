@@ -3,17 +3,17 @@
  */
 import type { Backend } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
-import type { ParentLink } from '../core/event-map.js'
 import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
-import { deleteRun } from './delete-run.js'
+import { type DeleteOptions, deleteRun } from './delete-run.js'
 import { diffRuns, type RunDiff } from './diff.js'
 import { type DuReport, usage } from './du.js'
 import { collect, type GcReport } from './gc.js'
 import { HeadLog } from './head-log.js'
 import { encodeManifest, type Manifest, newManifest, readManifest } from './manifest.js'
 import { type Notice, Notices, warnOnNotice } from './notices.js'
+import { type ForkOptions, forkBeginning } from './parent-link.js'
 import { Run } from './run.js'
 import type { RunBeginning } from './run-beginning.js'
 import { newRunId } from './run-id.js'
@@ -165,6 +165,11 @@ export class Store {
 
   private async start(run: Run): Promise<Run> {
     await run.ready()
+    run.spawner = {
+      newId: (name) => newRunId({ name, time: this.context.now() }),
+      hasRun: (id) => this.context.backend.hasRun(id),
+      create: (options) => this.createRun(options),
+    }
     this.open.add(run)
     run.onClosed(() => this.open.delete(run))
     return run
@@ -204,37 +209,11 @@ export class Store {
   /**
    * A new run that begins where another is at `at` (its end unless told). Nothing is copied: its first
    * frame names the parent's identity, seq and head.
-   * @throws SEQ_NOT_FOUND
+   * @throws SEQ_NOT_FOUND; TURN_OPEN inside an open turn, unless it is to be closed in the fork
    */
-  async fork(
-    reference: string,
-    options: { readonly at?: number; readonly id?: string; readonly name?: string } = {},
-  ): Promise<Run> {
-    const view = await this.inspectRun(reference)
-    const parent = await this.linkTo(view, options.at, 'fork')
-    const name =
-      options.name ??
-      (await view.summary()).name ??
-      view.id.replace(/^\d{4}-\d\d-\d\d-/, '').replace(/-[0-9a-f]{4}$/, '')
-    return this.createRun({ parent, name, ...(options.id === undefined ? {} : { id: options.id }) })
-  }
-
-  /** @internal */
-  async linkTo(
-    view: RunView,
-    at: number | undefined,
-    kind: ParentLink['kind'],
-  ): Promise<ParentLink> {
-    const run = await view.identity()
-    const found = at === undefined ? await view.head() : await view.headAt(at)
-    if (run === undefined || found === undefined) {
-      throw new DaglogError(
-        'SEQ_NOT_FOUND',
-        `run ${view.id} has no whole event ${at ?? 'at all'}; try: daglog show ${view.id}`,
-        { run: view.id, seq: at },
-      )
-    }
-    return { run, seq: found.seq, hash: found.hash, kind }
+  async fork(reference: string, options: ForkOptions = {}): Promise<Run> {
+    const beginning = await forkBeginning(await this.inspectRun(reference), options)
+    return this.createRun({ ...beginning, ...(options.id === undefined ? {} : { id: options.id }) })
   }
 
   /**
@@ -280,10 +259,10 @@ export class Store {
   }
 
   /** Delete a run; see `deleteRun`. @throws RUN_HAS_FORKS, RUN_LOCKED */
-  async deleteRun(reference: string, options: { readonly force?: boolean } = {}): Promise<void> {
+  async deleteRun(reference: string, options: DeleteOptions = {}): Promise<void> {
     this.checkWritable()
     const id = await this.resolve(reference, { gone: true })
-    await deleteRun(this.context, id, { force: options.force ?? false })
+    await deleteRun(this.context, id, options)
   }
 
   /** Drop objects that no run refers to; see `collect`. @throws STORE_LOCKED while anybody writes */

@@ -108,7 +108,7 @@ describe('the installed package', () => {
       import { open } from 'node:fs/promises'
       import { openStore, memory } from 'daglog'
       const store = await openStore('./store')
-      const fork = await store.fork('victim', { at: 1, id: 'fork' })
+      const fork = await store.fork('victim', { at: 1, id: 'fork', close: true })
       await fork.append('note', 'another way')
       await fork.close()
       const pieces = []

@@ -150,7 +150,7 @@ describe('a log at rest', () => {
     await work(run, 8)
     await run.close()
     await layToRest(store, 'r')
-    const fork = await store.fork('r', { at: 20, id: 'f' })
+    const fork = await store.fork('r', { at: 20, id: 'f', close: true })
     expect(fork.state.hash()).toBe((await (await store.inspectRun('r')).stateAt(20))?.hash())
     await fork.close()
 
