@@ -7,6 +7,7 @@
 import { valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
+import { DELETE_TYPE, ENTRY_TYPE } from '../fold/readers/claude-agent-sdk.js'
 import type { NewEvent } from '../store/new-event.js'
 import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'
@@ -45,9 +46,6 @@ export interface ClaudeSessionStoreOptions {
   /** Erase a deleted session instead of saying in its run that it is deleted. */
   readonly erase?: boolean
 }
-
-export const ENTRY_TYPE = 'claude-agent-sdk/entry'
-export const DELETE_TYPE = 'claude-agent-sdk/delete'
 
 /** Entries in one atomic append. */
 const APPEND_ENTRIES_MAX = 4096

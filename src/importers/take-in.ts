@@ -12,6 +12,7 @@ import type {
 import { ImportCount } from '../fold/import-totals.js'
 import type { AnyReader } from '../fold/reader.js'
 import type { DraftedRun, DraftRuns } from '../store/draft-runs.js'
+import { parentLink } from '../store/parent-link.js'
 import type { Run } from '../store/run.js'
 import type { Store } from '../store/store.js'
 import { sideFiles } from './beside.js'
@@ -177,7 +178,7 @@ export async function takeInNews(options: TakeInOptions, id: string): Promise<Ta
     const isElsewhere = said !== undefined && said.data.path !== source.path
     // A copy from earlier, somewhere else, is no loss; the same file grown shorter is.
     if (found === 'shorter' && isElsewhere) return untouched(id, 'older')
-    const parent = await store.linkTo(view, undefined, 'import')
+    const parent = await parentLink(view, undefined, 'import')
     return (await takeInNew({ ...options, parent }, 'rewritten')).taken
   }
   const run = await store.openRun(id, { lockWaitMs: 0 })

@@ -16,7 +16,7 @@ import { Appender, type Draft } from './appender.js'
 import type { StoreContext } from './context.js'
 import type { StandingFrame } from './log-tail.js'
 import type { NewEvent } from './new-event.js'
-import { genesisDraft, metaOf, type RunBeginning } from './run-beginning.js'
+import { firstDrafts, metaOf, type RunBeginning } from './run-beginning.js'
 
 /** Writers that are open at once, each with a file and a lock. */
 const RUNS_MAX = 128
@@ -119,7 +119,7 @@ export class DraftedRun {
   async start(beginning: RunBeginning): Promise<void> {
     const time = this.context.now()
     const meta = metaOf(beginning)
-    const drafts: Draft[] = [genesisDraft(this.id, beginning.parent, time)]
+    const drafts: Draft[] = firstDrafts(this.id, beginning, time)
     if (meta !== undefined) drafts.push({ type: 'run/meta', time, data: encodeData(meta) })
     await this.appender.append(drafts, { sync: false })
   }

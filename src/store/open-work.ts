@@ -2,6 +2,7 @@
  * What a run's last writer left open, from its index and from the events of the open turn.
  * The index sees bodies only; a long message is out of line, and the calls that it asks for with it.
  */
+import type { RunEvent } from '../core/event.js'
 import type { AssistantChunk, StepEnd } from '../core/event-map.js'
 import { type OpenWork, RunIndex } from '../fold/run-index.js'
 import { type EventSource, readEvents } from './event-reader.js'
@@ -18,7 +19,8 @@ export async function openWork(index: RunIndex, source: EventSource): Promise<Op
   const start = index.last('turn/start')
   if (open.turn === undefined || start === undefined) return open
   try {
-    return { ...open, ...(await readTurn(source, start[0])) }
+    const { calls, partials } = await openWorkIn(readEvents(source, { from: start[0] }))
+    return { ...open, calls, partials }
   } catch (error) {
     const trouble = `run ${source.run}: not all tool calls of the open turn could be read`
     source.notices.report('recovery', trouble, error)
@@ -26,24 +28,18 @@ export async function openWork(index: RunIndex, source: EventSource): Promise<Op
   }
 }
 
-/**
- * Tool calls without a result, and messages without an end, since an event.
- * @throws OBJECT_MISSING, OBJECT_CORRUPT
- */
-async function readTurn(
-  source: EventSource,
-  from: number,
-): Promise<Pick<OpenTurnWork, 'calls' | 'partials'>> {
-  const turn = new RunIndex()
+/** What is open after these events. @throws OBJECT_MISSING, OBJECT_CORRUPT */
+export async function openWorkIn(events: AsyncIterable<RunEvent>): Promise<OpenTurnWork> {
+  const index = new RunIndex()
   const pieces = new Map<string, string>()
-  for await (const { type, data } of readEvents(source, { from })) {
+  for await (const { type, data } of events) {
     if (typeof data !== 'object' || data === null) continue
-    RunIndex.rules[type]?.(turn, data as Record<string, unknown>)
+    RunIndex.rules[type]?.(index, data as unknown as Record<string, unknown>)
     if (type === 'assistant/chunk') addPieces(pieces, data as AssistantChunk)
     if (type === 'step/end') pieces.delete((data as StepEnd).id)
     if (type === 'assistant/message') pieces.clear()
   }
-  return { calls: turn.open().calls, partials: [...pieces.values()].filter((text) => text !== '') }
+  return { ...index.open(), partials: [...pieces.values()].filter((text) => text !== '') }
 }
 
 /** Only text makes a message that a model can be shown; what is no text stays in its chunk. */

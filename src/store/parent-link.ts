@@ -4,9 +4,9 @@
  */
 import { DaglogError } from '../core/errors.js'
 import type { ParentLink } from '../core/event-map.js'
-import { type OpenWork, RunIndex } from '../fold/run-index.js'
 import { turns } from '../fold/turns.js'
 import { closers } from './closers.js'
+import { type OpenTurnWork, openWorkIn } from './open-work.js'
 import type { RunBeginning } from './run-beginning.js'
 import type { RunView } from './run-view.js'
 
@@ -51,8 +51,12 @@ export async function forkBeginning(
   return {
     parent,
     name: name ?? (await view.summary()).name ?? nameIn(view.id),
-    ...(turn === undefined ? {} : { closing: closers(await openWorkAt(view, turn, parent.seq)) }),
+    ...(turn === undefined ? {} : { closing: closers(await openWorkFrom(view, turn, parent.seq)) }),
   }
+}
+
+function openWorkFrom(view: RunView, { start = 0 }: OpenTurn, to: number): Promise<OpenTurnWork> {
+  return openWorkIn(view.events({ from: start, to }))
 }
 
 /** A turn, and the seq of its start; undefined where that lies before a fork. */
@@ -75,17 +79,6 @@ async function turnOpenAt(view: RunView, seq: number): Promise<OpenTurn | undefi
 
 function nameIn(id: string): string {
   return id.replace(/^\d{4}-\d\d-\d\d-/, '').replace(/-[0-9a-f]{4}$/, '')
-}
-
-/** What of a turn is open as of an event. */
-async function openWorkAt(view: RunView, { start = 0 }: OpenTurn, to: number): Promise<OpenWork> {
-  const index = new RunIndex()
-  for await (const { type, data } of view.events({ from: start, to })) {
-    if (typeof data === 'object' && data !== null) {
-      RunIndex.rules[type]?.(index, data as unknown as Record<string, unknown>)
-    }
-  }
-  return index.open()
 }
 
 async function insideTurn(view: RunView, turn: OpenTurn, at: number): Promise<DaglogError> {

@@ -15,7 +15,7 @@ import {
   type SessionKey,
 } from '../../src/claude-agent-sdk.js'
 import { listRuns } from '../../src/cli/run-family.js'
-import { memory, openStore } from '../../src/index.js'
+import { memory, messages, openStore } from '../../src/index.js'
 import { realPackages } from '../real/real-packages.js'
 import { typeCheck } from '../real/type-check.js'
 import { logPath, tamper, temporaryDir, temporaryStore } from '../store/temporary.js'
@@ -416,6 +416,22 @@ describe.skipIf(real.skip !== undefined)('with the SDK', () => {
       await sdk.deleteSession(ID, { dir: project, sessionStore: store })
     await compare()
     expect(await sdk.listSessions({ dir: project, sessionStore: sessions })).toHaveLength(1)
+  })
+
+  it('means messages: a session is read as the transcript that it is, and a deleted one shows none', async () => {
+    const { sessions, store } = await freshSessions()
+    const key = { projectKey: 'p', sessionId: ID }
+    await sessions.append(key, transcript(ID, 'Fix the bug'))
+    const { id } = (await store.runs())[0]!
+    const view = await store.inspectRun(id)
+    const shown = async () =>
+      (await view.project(messages)).map(({ role, content }) => [role, content])
+    expect(await shown()).toEqual([
+      ['user', 'Fix the bug'],
+      ['assistant', [{ type: 'text', text: 're: Fix the bug' }]],
+    ])
+    await sessions.delete(key)
+    expect(await shown()).toEqual([])
   })
 
   it('keeps summaries that are those of a fold over all entries, also from another process', async () => {
