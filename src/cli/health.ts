@@ -4,18 +4,14 @@
  */
 import { statfsSync } from 'node:fs'
 import { networkFileSystem } from '../backend/fs-medium.js'
+import type { Ref } from '../core/body.js'
 import { systemCode } from '../core/errors.js'
 import type { RunInfo } from '../store/run-infos.js'
+import { walkValues } from '../store/run-values.js'
 import type { Store } from '../store/store.js'
+import type { Finding } from './finding.js'
 import { bytesText, countText } from './quantity.js'
-
-export interface Finding {
-  /** `note`: neither good nor bad. `incomplete`: somebody has to finish something. */
-  readonly state: 'good' | 'note' | 'incomplete' | 'bad'
-  readonly about: string
-  readonly what: string
-  readonly advice?: string
-}
+import { sessionFindings } from './session-health.js'
 
 const NODE_OLDEST = [20, 19] as const
 
@@ -66,11 +62,12 @@ export async function* storeFindings(store: Store): AsyncGenerator<Finding> {
   yield {
     state: 'note',
     about: 'audit',
-    what: 'only the ends of logs were read, and no payloads',
+    what: 'logs and payloads were read as far as the above needs, and not audited',
     advice: 'daglog verify',
   }
   yield await cacheFinding(store)
   yield await sizeFinding(store, runs)
+  yield await repeatsFinding(store, runs)
 }
 
 function mediumFinding(place: string): Finding {
@@ -150,14 +147,7 @@ async function* runFindings(store: Store, info: RunInfo): AsyncGenerator<Finding
       yield { state: 'incomplete', about, what: `${torn.bytes} torn bytes at its end` }
     if (!info.current && !held && head !== undefined)
       yield { state: 'note', about, what: `its last events are not in the store's log yet` }
-    const { turn, steps } = await view.open()
-    if (!held && (turn !== undefined || steps.length > 0)) {
-      const open = [
-        ...(turn === undefined ? [] : [`turn ${turn}`]),
-        ...steps.map((id) => `step ${id}`),
-      ]
-      yield { state: 'incomplete', about, what: `left open: ${open.slice(0, 5).join(', ')}` }
-    }
+    yield* sessionFindings(store, view, held)
   } catch (error) {
     const reason = reasonOf(error)
     yield {
@@ -196,4 +186,22 @@ async function sizeFinding({ context }: Store, runs: readonly RunInfo[]): Promis
   const packs = await context.backend.objectBytes(undefined)
   const parts = `logs ${bytesText(logs)}, open objects ${bytesText(open)}, packs ${bytesText(packs)}`
   return { state: 'note', about: 'size', what: `${countText(runs.length, 'run')}: ${parts}` }
+}
+
+/** What was appended more than once, and is stored once. A run that cannot be read was told of. */
+async function repeatsFinding({ context }: Store, runs: readonly RunInfo[]): Promise<Finding> {
+  const sizes = new Map<string, number>()
+  let [given, repeats] = [0, 0]
+  const list = await context.heads.refresh()
+  for (const { id } of runs) {
+    const visit = async ({ root, size }: Ref): Promise<void> => {
+      given += size
+      if (sizes.has(root)) repeats += size
+      else sizes.set(root, size)
+    }
+    await walkValues(context.backend, { id, noted: list.head(id) }, visit).catch(() => undefined)
+  }
+  const share = given === 0 ? 0 : Math.round((100 * repeats) / given)
+  const what = `${bytesText(repeats)} of ${bytesText(given)} of values (${share} %) were there already, and are stored once`
+  return { state: 'note', about: 'repeats', what, advice: 'daglog du, which also sees parts' }
 }

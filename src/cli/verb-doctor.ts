@@ -1,7 +1,8 @@
 /** `daglog doctor [PATH...]` */
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
-import { type Finding, machineFindings, storeFindings } from './health.js'
+import type { Finding } from './finding.js'
+import { machineFindings, storeFindings } from './health.js'
 import type { Style } from './output.js'
 
 const MARKS: Readonly<Record<Finding['state'], readonly [Style, string]>> = {

@@ -86,6 +86,23 @@ export class FoldSnapshots {
     return encoded.text.length
   }
 
+  /** How many snapshots of a projection there are, and how many of them can be used. */
+  async count(
+    projection: AnyProjection,
+    log: LogReader,
+    shape: LogShape,
+  ): Promise<{ readonly found: number; readonly usable: number }> {
+    let [found, usable] = [0, 0]
+    for (const slot of SLOTS) {
+      const key = this.key(projection, slot)
+      if ((await this.context.backend.readCache(key)) === undefined) continue
+      found += 1
+      const file = await this.context.snapshots.read(key, log, shape)
+      if (file !== undefined && this.revive(projection, file.state as Stored)) usable += 1
+    }
+    return { found, usable }
+  }
+
   private key({ key }: AnyProjection, slot: number): string {
     return `fold/${slot}/${JSON.stringify([key, this.run])}`
   }

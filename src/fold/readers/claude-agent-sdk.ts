@@ -1,6 +1,6 @@
 /**
- * What the entries of a Claude Agent SDK session mean: each is a line of a Claude Code transcript, and
- * is read as one. A deletion shadows all that a model was shown.
+ * What the entries of a Claude Agent SDK session mean: each is a line of a Claude Code transcript,
+ * and is read as one. A deletion shadows all that a model was shown.
  * @see docs/claude-agent-sdk.md
  */
 import type { RunEvent } from '../../core/event.js'
