@@ -3,9 +3,16 @@
  * A fold over events; it keeps no row.
  */
 import type { RunEvent } from '../core/event.js'
+import { printable } from '../value/preview.js'
 import { eventWords } from './event-words.js'
 import type { Piece } from './output.js'
 import { durationText } from './quantity.js'
+
+interface OpenCall {
+  readonly name: string
+  /** When its body began, in ms since 1970; undefined where it was only asked for. */
+  readonly begun: number | undefined
+}
 
 interface OpenStep {
   readonly name: string
@@ -14,7 +21,8 @@ interface OpenStep {
 }
 
 export interface EventRow {
-  readonly seq: number
+  /** `12`, or `12.3` for what was found inside it. */
+  readonly address: string
   readonly type: string
   /** In ms since the run's first event. */
   readonly sinceMs: number
@@ -29,6 +37,7 @@ export interface LastError {
 }
 
 const DEPTH_MAX = 20
+const NAME_LENGTH = 40
 
 /** What may follow a run's end without opening it again. */
 export const AFTER_END = /^(?:run|log|writer)\/|^redaction$|^note$/
@@ -44,6 +53,8 @@ export class EventRows {
   status: string = 'open'
   readonly totals = { events: 0, turns: 0, steps: 0, tokensIn: 0, tokensOut: 0 }
   readonly #steps = new Map<string, OpenStep>()
+  /** Tool calls of the turn, by id. */
+  readonly #calls = new Map<string, OpenCall>()
   #started: number | undefined
 
   /** Open steps, in the order they began. */
@@ -57,21 +68,38 @@ export class EventRows {
   }
 
   add(event: RunEvent): EventRow {
-    const { seq, type, time } = event
+    const { seq, line, type, time } = event
     this.last = event
     this.#started ??= time
     const data = ((typeof event.data === 'object' ? event.data : undefined) ?? {}) as Members
-    this.#count(type, data)
+    this.#count(event, data)
     const [depth, tookMs] = this.#place(event, data)
     const took: readonly Piece[] = tookMs === undefined ? [] : [` ${durationText(tookMs)}`]
-    const words = [...eventWords(event), ...took]
+    const words = [...this.#called(event, data), ...eventWords(event), ...took]
     if (isError(data)) this.lastError = { seq, words }
-    return { seq, type, sinceMs: time - this.#started, depth, words }
+    const address = line === undefined ? `${seq}` : `${seq}.${line}`
+    return { address, type, sinceMs: time - this.#started, depth, words }
   }
 
-  #count(type: string, data: Members): void {
+  /** Which tool a result is of, in front of its words. */
+  #called({ type, time }: RunEvent, data: Members): readonly Piece[] {
+    if (type === 'turn/start') this.#calls.clear()
+    if (type === 'assistant/message' && Array.isArray(data.content)) {
+      for (const part of data.content as (Members | null)[]) {
+        if (part?.type !== 'tool_use') continue
+        this.#calls.set(String(part.id), { name: String(part.name), begun: undefined })
+      }
+    }
+    if (type === 'tool/call')
+      this.#calls.set(String(data.id), { name: String(data.name), begun: time })
+    if (type !== 'tool/result') return []
+    const call = this.#calls.get(String(data.id))
+    return call === undefined ? [] : [['cyan', printable(call.name, NAME_LENGTH)], ' ']
+  }
+
+  #count({ type, line }: RunEvent, data: Members): void {
     const { totals } = this
-    totals.events += 1
+    if (line === undefined) totals.events += 1
     if (type === 'turn/start') totals.turns += 1
     if (type === 'step/start') totals.steps += 1
     if (type === 'run/meta' && typeof data.name === 'string') this.name = data.name
@@ -107,6 +135,12 @@ export class EventRows {
         const begun = this.#steps.get(id)
         this.#steps.delete(id)
         return begun === undefined ? [inTurn] : [begun.depth, event.time - begun.time]
+      }
+      case 'tool/call':
+        return [inTurn + 1]
+      case 'tool/result': {
+        const begun = this.#calls.get(id)?.begun
+        return [inTurn + 1, ...(begun === undefined ? [] : [event.time - begun])] as [number]
       }
     }
     return [inTurn]

@@ -5,6 +5,7 @@
 import type { RunEvent } from '../core/event.js'
 import { pointerStep } from '../core/pointer.js'
 import { previewOf } from '../value/preview.js'
+import { contentWords, usageWords } from './message-words.js'
 import type { Piece } from './output.js'
 import { refPreview, refText } from './ref-preview.js'
 
@@ -60,13 +61,24 @@ const WORDS: Readonly<Record<string, Words>> = {
     ...(data.closedBy === undefined ? [] : [' ', ['yellow', scalar(data.closedBy)] as const]),
     ...payload(event, data, 'content'),
   ],
-  'user/message': (event, data) => payload(event, data, 'content').slice(1),
-  'assistant/message': (event, data) => payload(event, data, 'content').slice(1),
+  'user/message': (event, data) => message(event, data),
+  'assistant/message': (event, data) => [
+    ...(data.interrupted === true ? [['yellow', 'interrupted '] as const] : []),
+    ...message(event, data),
+    ...usageWords(data.usage),
+  ],
   'log/gap': (_, data) => [
     ['red', `${scalar(data.bytes)} bytes at ${scalar(data.offset)} cannot be read`],
     ': ',
     scalar(data.reason),
   ],
+}
+
+/** What was said, where it is in the frame; else what stands for it. */
+function message(event: RunEvent, data: Members): readonly Piece[] {
+  const isAway = event.refs?.some(({ pointer }) => pointer.startsWith('/content')) ?? false
+  const words = isAway ? undefined : contentWords(data.content)
+  return words ?? payload(event, data, 'content').slice(1)
 }
 
 const GOOD: ReadonlySet<unknown> = new Set(['ok', 'completed'])

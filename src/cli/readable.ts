@@ -50,11 +50,11 @@ async function* readAll(
 }
 
 /** A gap that was found; one that a salvaged run recorded has a hash and is an event like any other. */
-function isGap(event: RunEvent): boolean {
+export function isGap(event: RunEvent): boolean {
   return event.type === 'log/gap' && event.hash === ''
 }
 
-function gapText({ seq, data }: RunEvent): string {
+export function gapText({ seq, data }: RunEvent): string {
   const { segment, offset, bytes, reason } = data as {
     readonly segment: number
     readonly offset: number

@@ -92,11 +92,11 @@ export class RunSheet {
     out.line()
   }
 
-  printRow(out: Output, { seq, type, sinceMs, depth, words }: EventRow): void {
+  printRow(out: Output, { address, type, sinceMs, depth, words }: EventRow): void {
     const indent = '  '.repeat(depth)
     const label = `${indent}${type}`.padEnd(this.typeWidth)
     out.line(
-      ['dim', `${String(seq).padStart(5)}  ${durationText(sinceMs).padStart(9)}  `],
+      ['dim', `${address.padStart(5)}  ${durationText(sinceMs).padStart(9)}  `],
       `${label} `,
       ...words,
     )

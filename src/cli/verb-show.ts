@@ -1,9 +1,11 @@
 /** `daglog show RUN[@SEQ] [--limit N]` */
+import { builtInReaders } from '../fold/readers.js'
 import { lineOf } from '../store/jsonl.js'
+import type { RunView } from '../store/run-view.js'
 import type { Call } from './call.js'
 import { type EventRow, EventRows } from './event-rows.js'
 import type { ExitCode } from './exit-codes.js'
-import { readable } from './readable.js'
+import { gapText, isGap, readable } from './readable.js'
 import { runAt } from './run-at.js'
 import { RunSheet } from './run-sheet.js'
 
@@ -15,18 +17,26 @@ export async function show(call: Call): Promise<ExitCode> {
   const { view, at } = await runAt(store, call.argument('RUN'))
   const limit = call.number('limit') ?? ROWS_MAX
   let unreadable = 0
-  const events = readable(view, (what) => {
+  const onTrouble = (what: string): void => {
     unreadable += 1
     out.alarm(['red', 'cannot be read: '], what)
-  })
+  }
+  const events = readable(view, onTrouble)
   // All of the run is read, since where it ended is a question to all of it; only the end is kept.
   const rows = new EventRows()
   const kept: { readonly row: EventRow; readonly json: string }[] = []
-  for await (const event of events.events({
-    refs: true,
-    ...(at === undefined ? {} : { to: at }),
-  })) {
-    kept.push({ row: rows.add(event), json: out.json ? lineOf(event) : '' })
+  const to = at === undefined ? {} : { to: at }
+  const raw = await rawTypes(view)
+  const shown = raw.size > 0 && !out.json ? view.session(to) : events.events({ refs: true, ...to })
+  let count = 0
+  for await (const event of shown) {
+    const row = rows.add(event)
+    // `readable` tells of a gap by itself.
+    if (raw.size > 0 && !out.json && isGap(event)) onTrouble(gapText(event))
+    // What is inside is shown in its place.
+    if (raw.has(event.type) && !out.json) continue
+    count += 1
+    kept.push({ row, json: out.json ? lineOf(event) : '' })
     if (limit > 0 && kept.length > 2 * limit) kept.splice(0, kept.length - limit)
   }
   if (limit > 0 && kept.length > limit) kept.splice(0, kept.length - limit)
@@ -38,10 +48,21 @@ export async function show(call: Call): Promise<ExitCode> {
     out.jsonLine(']}')
   } else {
     sheet.printHead(out)
-    const left = rows.totals.events - kept.length
+    const left = count - kept.length
     if (left > 0) out.line(['dim', `  … ${left} earlier events (--limit 0 shows all)`])
     for (const { row } of kept) sheet.printRow(out, row)
     sheet.printEnd(out)
   }
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
+}
+
+/** Types of the run that session events are derived from; nothing where there are none. */
+async function rawTypes(view: RunView): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const { types } of await builtInReaders()) {
+    for (const type of types) {
+      if (type !== 'import/source' && (await view.last(type)) !== undefined) found.add(type)
+    }
+  }
+  return found
 }
