@@ -114,6 +114,7 @@ class Importing {
     const taken = await this.take({
       store: this.store,
       drafts: this.drafts,
+      known: this.known,
       format,
       reader,
       session,
