@@ -1,6 +1,6 @@
 /**
- * Sidechains inside a session's file, where old versions of Claude Code wrote what sub-agents did: which
- * lines belong to which of them.
+ * Sidechains inside a session's file, where old versions of Claude Code wrote what sub-agents did:
+ * which lines belong to which of them.
  */
 import { readLines } from '../fold/import-lines.js'
 import type { Parting, PartLines } from './format.js'
@@ -38,7 +38,10 @@ export class ClaudeSidechains implements Parting {
       yield { part, lines: lines.length, bytes: Buffer.concat(lines) }
   }
 
-  /** An agent has one chain; without its name, a chain begins where there is no parent in a sidechain. */
+  /**
+   * An agent has one chain; without its name, a chain begins where there is no parent in a
+   * sidechain.
+   */
   private rootOf({ agentId, uuid, parentUuid }: Json): string {
     if (typeof agentId === 'string') return `agent-${agentId}`
     const above = typeof parentUuid === 'string' ? this.roots.get(parentUuid) : undefined

@@ -1,6 +1,6 @@
 /**
- * Sessions inside the file of another: each becomes a run of its own, a child of that one. Its source is
- * its lines, one after the other, wherever they lie in the file.
+ * Sessions inside the file of another: each becomes a run of its own, a child of that one. Its
+ * source is its lines, one after the other, wherever they lie in the file.
  */
 import type { ImportEnd, ImportSource, ParentLink } from '../core/event-map.js'
 import type { DraftedRun, DraftRuns } from '../store/draft-runs.js'
@@ -39,7 +39,10 @@ export class Parts {
     private readonly options: PartsOptions,
   ) {}
 
-  /** Take the parts of some whole lines of the file. @param parent The run of the file, as it is now. */
+  /**
+   * Take the parts of some whole lines of the file. @param parent The run of the file, as it is
+   * now.
+   */
   async take(bytes: Buffer, parent: () => ParentLink): Promise<void> {
     for (const lines of this.parting.parts(bytes)) await this.lines(lines, parent)
   }

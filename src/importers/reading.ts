@@ -1,6 +1,6 @@
 /**
- * A transcript as its reader sees it while it is taken in: for the totals that lists show, and for where
- * it ends.
+ * A transcript as its reader sees it while it is taken in: for the totals that lists show, and for
+ * where it ends.
  */
 import type { ImportTotals } from '../core/event-map.js'
 import { ImportCount } from '../fold/import-totals.js'

@@ -1,6 +1,7 @@
 /**
  * What Claude Code writes inside a message beside what Anthropic's own form has: second copies of
- * results, files, texts that are no prompts. Knows the shapes of one record; neither order nor turns.
+ * results, files, texts that are no prompts. Knows the shapes of one record; neither order nor
+ * turns.
  * @see docs/import.md#claude-code
  */
 import type { Content, Part } from '../../core/content.js'
