@@ -3,6 +3,7 @@
  * A fold over events; it keeps no row.
  */
 import type { RunEvent } from '../core/event.js'
+import { type Address, addressOf } from '../fold/address.js'
 import { eventWords } from './event-words.js'
 import type { Piece } from './output.js'
 import { durationText } from './quantity.js'
@@ -14,9 +15,9 @@ interface OpenStep {
 }
 
 export interface EventRow {
-  readonly seq: number
+  readonly address: Address
   readonly type: string
-  /** In ms since the run's first event. */
+  /** In ms since the run's first event; of a derived one since its session began. */
   readonly sinceMs: number
   readonly depth: number
   readonly words: readonly Piece[]
@@ -56,6 +57,9 @@ export class EventRows {
     return this.#started ?? 0
   }
 
+  /** @param session When the session that an imported run holds began and ended, in ms since 1970. */
+  constructor(private readonly session?: { readonly started: number; readonly updated: number }) {}
+
   add(event: RunEvent): EventRow {
     const { seq, type, time } = event
     this.last = event
@@ -66,7 +70,15 @@ export class EventRows {
     const took: readonly Piece[] = tookMs === undefined ? [] : [` ${durationText(tookMs)}`]
     const words = [...eventWords(event), ...took]
     if (isError(data)) this.lastError = { seq, words }
-    return { seq, type, sinceMs: time - this.#started, depth, words }
+    const address = addressOf(event)
+    return { address, type, sinceMs: this.#since(event), depth, words }
+  }
+
+  #since({ time, line }: RunEvent): number {
+    const { session } = this
+    if (line === undefined || session === undefined) return time - this.started
+    // Records that say no time have that of the import.
+    return time > session.updated ? 0 : Math.max(0, time - session.started)
   }
 
   #count(type: string, data: Members): void {

@@ -1,4 +1,5 @@
 /** `daglog show RUN[@SEQ] [--limit N]` */
+import type { RunEvent } from '../core/event.js'
 import { lineOf } from '../store/jsonl.js'
 import type { Call } from './call.js'
 import { type EventRow, EventRows } from './event-rows.js'
@@ -20,12 +21,13 @@ export async function show(call: Call): Promise<ExitCode> {
     out.alarm(['red', 'cannot be read: '], what)
   })
   // All of the run is read, since where it ended is a question to all of it; only the end is kept.
-  const rows = new EventRows()
+  const summary = await view.summary()
+  const isImported = summary.imported !== undefined
+  const rows = new EventRows(isImported ? summary : undefined)
   const kept: { readonly row: EventRow; readonly json: string }[] = []
-  for await (const event of events.events({
-    refs: true,
-    ...(at === undefined ? {} : { to: at }),
-  })) {
+  const options = at === undefined ? {} : { to: at }
+  const raw = events.events({ ...options, refs: true })
+  for await (const event of isImported ? withDerived(raw, view.session(options)) : raw) {
     kept.push({ row: rows.add(event), json: out.json ? lineOf(event) : '' })
     if (limit > 0 && kept.length > 2 * limit) kept.splice(0, kept.length - limit)
   }
@@ -44,4 +46,27 @@ export async function show(call: Call): Promise<ExitCode> {
     sheet.printEnd(out)
   }
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
+}
+
+/** Raw events as they lie, payloads left out, and behind each what its reader finds in it. */
+async function* withDerived(
+  raw: AsyncIterable<RunEvent>,
+  session: AsyncIterable<RunEvent>,
+): AsyncGenerator<RunEvent> {
+  const found = session[Symbol.asyncIterator]()
+  const nextDerived = async (): Promise<RunEvent | undefined> => {
+    for (;;) {
+      const { value, done } = await found.next()
+      if (done === true) return undefined
+      if ((value as RunEvent).line !== undefined) return value as RunEvent
+    }
+  }
+  let derived = await nextDerived()
+  for await (const event of raw) {
+    yield event
+    while (derived?.seq === event.seq) {
+      yield derived
+      derived = await nextDerived()
+    }
+  }
 }

@@ -9,6 +9,8 @@ import type { AnyReader } from '../fold/reader.js'
 /** What the reader made of a file so far. */
 export class Reading {
   private state: unknown
+  /** Whether the last line has no end yet. */
+  private unended = false
   private readonly count = new ImportCount()
   lines = 0
   bytes = 0
@@ -27,10 +29,17 @@ export class Reading {
     for (const derived of events) this.count.take(derived)
     if (type !== 'import/lines') return
     const { from, lines, bytes } = data as { from: number; lines: number; bytes: Uint8Array }
-    this.lines += from < this.bytes ? lines - 1 : lines // A torn line that is stated anew is one line.
+    // A torn line that is stated anew is one line.
+    this.lines += from < this.bytes ? lines - 1 : lines
+    this.unended = bytes.at(-1) !== LF
     this.bytes = from + bytes.length
     const isTorn = bytes.at(-1) !== LF && events.at(-1)?.type === 'session/fault'
     this.tornFrom = isTorn ? from : undefined
+  }
+
+  /** Whether bytes that begin at `from` go on with a line that was taken. */
+  continuesLine(from: number): boolean {
+    return this.unended && from === this.bytes
   }
 
   totals(): ImportTotals {

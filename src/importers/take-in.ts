@@ -5,6 +5,7 @@
 import type {
   ImportEnd,
   ImportFile,
+  ImportLines,
   ImportSource,
   ImportTotals,
   ParentLink,
@@ -119,8 +120,8 @@ function sourceOf(options: TakeInOptions): ImportSource {
   }
 }
 
-function linesOf({ from, lines, bytes }: Piece): { from: number; lines: number; bytes: Buffer } {
-  return { from, lines, bytes }
+function linesOf({ from, lines, bytes }: Piece, continuesLine = false): ImportLines {
+  return { from, lines: continuesLine ? lines - 1 : lines, bytes }
 }
 
 function endOf({ source, reader }: TakeInOptions, reading: Reading): ImportEnd {
@@ -221,7 +222,7 @@ async function addNews(
     if (!isNew && piece.from + piece.bytes.length <= before) break
     if (!isNew) await run.append('import/source', sourceOf(options))
     isNew = true
-    const data = linesOf(piece)
+    const data = linesOf(piece, reading.continuesLine(piece.from))
     const { seq } = await run.append('import/lines', data)
     reading.take(seq, 'import/lines', data)
     await parts?.take(piece.bytes, link)

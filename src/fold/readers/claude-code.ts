@@ -88,7 +88,9 @@ class Reading {
       return
     }
     const time = Date.parse(textOf(value.timestamp) ?? '')
-    this.time = Number.isNaN(time) ? undefined : time
+    // What says no time happened about when the record before it did.
+    this.time = Number.isNaN(time) ? this.state.time : time
+    if (this.time !== undefined) this.state.time = this.time
     // A sub-agent's file is all sidechain: there it is the main thing.
     if (typeof value.isSidechain === 'boolean') this.state.alone ??= value.isSidechain
     if (value.isSidechain === true && this.state.part === undefined && !this.state.alone) {
