@@ -360,6 +360,7 @@ describe('the package', () => {
     expect(exportsOf('src/index.ts')).toMatchInlineSnapshot(`
       "DaglogError
       ERROR_KINDS
+      claudeChain
       deriveMessage
       directory
       filesTouched
@@ -375,6 +376,7 @@ describe('the package', () => {
       type AppendOptions
       type Appended
       type Backend
+      type ClaudeChain
       type CreateRunOptions
       type Derived
       type DuReport

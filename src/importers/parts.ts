@@ -79,7 +79,7 @@ export class Parts {
   private async begin(name: string, parent: () => ParentLink): Promise<Part> {
     const source = this.sourceOf(name)
     const head = this.options.known.find(source.format, source.session)
-    const known = head && { id: head.id, bytes: head.summary.imported?.bytes ?? 0 }
+    const known = head && { id: head.id, bytes: head.bytes }
     const reading = this.options.newReading()
     const part: Part = { name, reading, known, draft: undefined, news: [] }
     this.parts.set(name, part)
