@@ -22,6 +22,7 @@ const TOPICS = {
   growing: async () => (await import('./topic-growing.mjs')).growing,
   pages: async () => (await import('./topic-pages.mjs')).pages,
   search: async () => (await import('./topic-search.mjs')).search,
+  import: async () => (await import('./topic-import.mjs')).imports,
   startup: async () => (await import('./topic-startup.mjs')).startup,
 }
 

@@ -10,6 +10,7 @@ export { DaglogError, ERROR_KINDS, type ErrorCode, type ErrorKind } from './core
 export type { RunEvent } from './core/event.js'
 export type * from './core/event-map.js'
 export type { Hash } from './core/hash.js'
+export { type ClaudeChain, claudeChain } from './fold/claude-chain.js'
 export { filesTouched, type TouchedFile } from './fold/files-touched.js'
 export { deriveMessage, type Message } from './fold/message.js'
 export { messages } from './fold/messages.js'

@@ -360,6 +360,7 @@ describe('the package', () => {
     expect(exportsOf('src/index.ts')).toMatchInlineSnapshot(`
       "DaglogError
       ERROR_KINDS
+      claudeChain
       deriveMessage
       directory
       filesTouched
@@ -376,6 +377,7 @@ describe('the package', () => {
       type Appended
       type Backend
       type ChildOptions
+      type ClaudeChain
       type CreateRunOptions
       type Derived
       type DuReport

@@ -3,6 +3,7 @@
  * A fold over events; it keeps no row.
  */
 import type { RunEvent } from '../core/event.js'
+import { type Address, addressOf } from '../fold/address.js'
 import { printable } from '../value/preview.js'
 import { eventWords } from './event-words.js'
 import type { Piece } from './output.js'
@@ -21,10 +22,9 @@ interface OpenStep {
 }
 
 export interface EventRow {
-  /** `12`, or `12.3` for what was found inside it. */
-  readonly address: string
+  readonly address: Address
   readonly type: string
-  /** In ms since the run's first event. */
+  /** In ms since the run's first event; of a derived one since its session began. */
   readonly sinceMs: number
   readonly depth: number
   readonly words: readonly Piece[]
@@ -67,8 +67,11 @@ export class EventRows {
     return this.#started ?? 0
   }
 
+  /** @param session When the session that an imported run holds began and ended, in ms since 1970. */
+  constructor(private readonly session?: { readonly started: number; readonly updated: number }) {}
+
   add(event: RunEvent): EventRow {
-    const { seq, line, type, time } = event
+    const { seq, type, time } = event
     this.last = event
     this.#started ??= time
     const data = ((typeof event.data === 'object' ? event.data : undefined) ?? {}) as Members
@@ -77,8 +80,15 @@ export class EventRows {
     const took: readonly Piece[] = tookMs === undefined ? [] : [` ${durationText(tookMs)}`]
     const words = [...this.#called(event, data), ...eventWords(event), ...took]
     if (isError(data)) this.lastError = { seq, words }
-    const address = line === undefined ? `${seq}` : `${seq}.${line}`
-    return { address, type, sinceMs: time - this.#started, depth, words }
+    const address = addressOf(event)
+    return { address, type, sinceMs: this.#since(event), depth, words }
+  }
+
+  #since({ time, line }: RunEvent): number {
+    const { session } = this
+    if (line === undefined || session === undefined) return time - this.started
+    // Records that say no time have that of the import.
+    return time > session.updated ? 0 : Math.max(0, time - session.started)
   }
 
   /** Which tool a result is of, in front of its words. */

@@ -25,7 +25,9 @@ export async function listRuns(
     const above = info.parent === undefined ? undefined : list.idOf(info.parent.run)
     const here = above !== undefined && known.has(above) && above !== info.id ? above : undefined
     if (here !== undefined) aboveOf.set(info.id, here)
-    children.set(here, [...(children.get(here) ?? []), info])
+    const siblings = children.get(here)
+    if (siblings === undefined) children.set(here, [info])
+    else siblings.push(info)
   }
   if (flat) {
     return infos.map((info) => {

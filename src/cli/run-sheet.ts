@@ -52,7 +52,13 @@ export class RunSheet {
     shown: { readonly view: RunView; readonly at: number | undefined; readonly rows: EventRows },
   ): Promise<RunSheet> {
     const { view, at, rows } = shown
-    const { name, status, totals, turn, steps, lastError } = rows
+    const { status, turn, steps, lastError } = rows
+    const summary = await view.summary()
+    // Of an imported run, times are those of the transcript, and numbers its reader's.
+    const whole = summary.imported !== undefined && at === undefined ? summary : undefined
+    const name = whole?.name ?? rows.name
+    const { turns, tokensIn, tokensOut } = whole ?? rows.totals
+    const totals = { ...rows.totals, turns, tokensIn, tokensOut }
     const head = at === undefined ? await view.head() : await view.headAt(at)
     const condition = at === undefined ? await view.condition() : {}
     const parent = await parentOf(store, view)
@@ -61,8 +67,8 @@ export class RunSheet {
       run: view.id,
       ...(name === undefined ? {} : { name }),
       ...(at === undefined ? {} : { at }),
-      started: rows.started,
-      updated: rows.last?.time ?? 0,
+      started: whole?.started ?? rows.started,
+      updated: whole?.updated ?? rows.last?.time ?? 0,
       status,
       ...(head === undefined ? {} : { head }),
       ...(parent === undefined ? {} : { parent }),
@@ -96,7 +102,7 @@ export class RunSheet {
     const indent = '  '.repeat(depth)
     const label = `${indent}${type}`.padEnd(this.typeWidth)
     out.line(
-      ['dim', `${address.padStart(5)}  ${durationText(sinceMs).padStart(9)}  `],
+      ['dim', `${String(address).padStart(7)}  ${durationText(sinceMs).padStart(9)}  `],
       `${label} `,
       ...words,
     )

@@ -27,24 +27,31 @@ export async function runs(call: Call): Promise<ExitCode> {
   return 0
 }
 
-const HEADINGS = ['run', 'started', 'status', 'events', 'turns', 'tokens', 'size'] as const
+/** Of a name; all of it is in `--json`. */
+const NAME_LENGTH_MAX = 48
+
+const HEADINGS = ['run', 'started', 'status', 'events', 'turns', 'tokens', 'size', 'about'] as const
 
 function printTable(out: Output, shown: readonly ListedRun[]): void {
   const rows = shown.map((info) => [
     `${'  '.repeat(info.below)}${printable(info.id)}${kindText(info)}`,
     timeText(info.started),
-    isReadable(info) ? info.status : 'unreadable',
+    statusOf(info),
     // A log that has grown since its head was noted: these are the numbers as of then.
     `${info.events}${info.current ? '' : '+'}`,
     `${info.turns}`,
     `${info.tokensIn + info.tokensOut}`,
-    bytesText(info.bytes),
+    bytesText(info.imported?.bytes ?? info.bytes),
+    info.name === undefined ? '' : printable(info.name).slice(0, NAME_LENGTH_MAX),
   ])
   const widths = HEADINGS.map((heading, at) =>
-    Math.max(heading.length, ...rows.map((row) => (row[at] as string).length)),
+    rows.reduce((width, row) => Math.max(width, (row[at] as string).length), heading.length),
   )
   const cells = (row: readonly string[]): string[] =>
-    row.map((cell, at) => (at < 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+    row.map((cell, at) => {
+      if (at === HEADINGS.length - 1) return cell
+      return at < 3 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)
+    })
   out.line(['dim', cells(HEADINGS).join('  ')])
   for (const row of rows) {
     const [id = '', started = '', status = '', ...numbers] = cells(row)
@@ -56,6 +63,12 @@ function printTable(out: Output, shown: readonly ListedRun[]): void {
 /** How it hangs on the run that it is listed below. */
 function kindText({ below, parent }: ListedRun): string {
   return below === 0 || parent === undefined ? '' : `  (${parent.kind} @${parent.seq})`
+}
+
+/** A transcript says little of how a session ended, and is no recording. */
+function statusOf(info: ListedRun): string {
+  if (!isReadable(info)) return 'unreadable'
+  return info.imported !== undefined && info.status === 'open' ? 'imported' : info.status
 }
 
 const COLORS: Readonly<Record<string, Style>> = {

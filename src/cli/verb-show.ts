@@ -1,4 +1,6 @@
 /** `daglog show RUN[@SEQ] [--limit N]` */
+
+import type { RunEvent } from '../core/event.js'
 import { builtInReaders } from '../fold/readers.js'
 import { lineOf } from '../store/jsonl.js'
 import type { RunView } from '../store/run-view.js'
@@ -23,18 +25,21 @@ export async function show(call: Call): Promise<ExitCode> {
   }
   const events = readable(view, onTrouble)
   // All of the run is read, since where it ended is a question to all of it; only the end is kept.
-  const rows = new EventRows()
+  const summary = await view.summary()
+  const isImported = summary.imported !== undefined
+  const rows = new EventRows(isImported ? summary : undefined)
+  let count = 0
   const kept: { readonly row: EventRow; readonly json: string }[] = []
   const to = at === undefined ? {} : { to: at }
-  const raw = await rawTypes(view)
-  const shown = raw.size > 0 && !out.json ? view.session(to) : events.events({ refs: true, ...to })
-  let count = 0
-  for await (const event of shown) {
+  const raw = isImported || out.json ? NOTHING_RAW : await rawTypes(view)
+  const refs = events.events({ refs: true, ...to })
+  const derived = raw.size > 0 ? view.session(to) : refs
+  for await (const event of isImported ? withDerived(refs, view.session(to)) : derived) {
     const row = rows.add(event)
     // `readable` tells of a gap by itself.
-    if (raw.size > 0 && !out.json && isGap(event)) onTrouble(gapText(event))
+    if (raw.size > 0 && isGap(event)) onTrouble(gapText(event))
     // What is inside is shown in its place.
-    if (raw.has(event.type) && !out.json) continue
+    if (raw.has(event.type)) continue
     count += 1
     kept.push({ row, json: out.json ? lineOf(event) : '' })
     if (limit > 0 && kept.length > 2 * limit) kept.splice(0, kept.length - limit)
@@ -56,6 +61,8 @@ export async function show(call: Call): Promise<ExitCode> {
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
 }
 
+const NOTHING_RAW: ReadonlySet<string> = new Set()
+
 /** Types of the run that session events are derived from; nothing where there are none. */
 async function rawTypes(view: RunView): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
@@ -65,4 +72,27 @@ async function rawTypes(view: RunView): Promise<ReadonlySet<string>> {
     }
   }
   return found
+}
+
+/** Raw events as they lie, payloads left out, and behind each what its reader finds in it. */
+async function* withDerived(
+  raw: AsyncIterable<RunEvent>,
+  session: AsyncIterable<RunEvent>,
+): AsyncGenerator<RunEvent> {
+  const found = session[Symbol.asyncIterator]()
+  const nextDerived = async (): Promise<RunEvent | undefined> => {
+    for (;;) {
+      const { value, done } = await found.next()
+      if (done === true) return undefined
+      if ((value as RunEvent).line !== undefined) return value as RunEvent
+    }
+  }
+  let derived = await nextDerived()
+  for await (const event of raw) {
+    yield event
+    while (derived?.seq === event.seq) {
+      yield derived
+      derived = await nextDerived()
+    }
+  }
 }

@@ -3,6 +3,7 @@
  * The name of a project's directory is lossy, so it is not used: the records say where they were made.
  */
 import { basename, dirname, join } from 'node:path'
+import { ClaudeSidechains } from './claude-sidechains.js'
 import { type Beginning, type Session, type TranscriptFormat, timeOf } from './format.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -19,6 +20,7 @@ export const claudeCodeFormat: TranscriptFormat = {
     'when the body of a tool began, and how a person was asked for permission',
     'requests that failed before a message came',
   ],
+  parting: () => new ClaudeSidechains(),
   identify({ path, records }: Beginning): Session | undefined {
     const own = records.filter(isOwn)
     if (own.length === 0) return undefined

@@ -18,7 +18,7 @@ export type Comparison =
 export async function compare(
   source: SourceFile,
   stored: readonly StoredLines[],
-  onLines: (lines: StoredLines, bytes: Buffer) => void,
+  onLines: (lines: StoredLines, bytes: Buffer) => void | Promise<void>,
 ): Promise<Comparison> {
   let next = 0
   let parts: Buffer[] = []
@@ -36,7 +36,7 @@ export async function compare(
       const bytes = Buffer.concat(parts)
       if (createHash('sha256').update(bytes).digest('hex') !== lines.sha256)
         return { found: 'rewritten', at: lines.from }
-      onLines(lines, bytes)
+      await onLines(lines, bytes)
       next += 1
       const following = stored[next]
       if (following === undefined) return { found: 'same' }

@@ -33,8 +33,24 @@ export interface TranscriptFormat {
   readonly prefix: string
   /** What is not in such files although it happened; said in the report of each import. */
   readonly neverRecorded: readonly string[]
+  /** Tells sessions that lie inside the file of another; left out where there are none. */
+  readonly parting?: () => Parting
   /** Undefined where the file is of another format. */
   identify(beginning: Beginning): Session | undefined
+}
+
+/** Lines of a session inside the file of another. */
+export interface PartLines {
+  /** Which one: good for a run id. */
+  readonly part: string
+  readonly lines: number
+  readonly bytes: Buffer
+}
+
+/** Parts one file, piece by piece, from its beginning. */
+export interface Parting {
+  /** What lies in some whole lines; nothing where all of it is the file's own session. */
+  parts(bytes: Buffer): Iterable<PartLines>
 }
 
 /** The earliest time that a record says, in ms since 1970. */

@@ -7,14 +7,13 @@ import { DaglogError, systemCode } from '../core/errors.js'
 import type { ImportTotals, ParentLink } from '../core/event-map.js'
 import type { AnyReader } from '../fold/reader.js'
 import { builtInReaders } from '../fold/readers.js'
-import type { RunHead } from '../fold/run-list.js'
 import { type DraftedRun, DraftRuns } from '../store/draft-runs.js'
 import type { Store } from '../store/store.js'
 import { beginning } from './beginning.js'
 import { type FoundFile, findFiles, type LeftOut } from './find.js'
 import type { Session, TranscriptFormat } from './format.js'
 import { identify } from './formats.js'
-import { KnownRuns } from './known-runs.js'
+import { type KnownRun, KnownRuns } from './known-runs.js'
 import { SourceFile } from './source-file.js'
 import { runIdOf, type TakeInOptions, type TakenIn, takeInNew, takeInNews } from './take-in.js'
 
@@ -114,6 +113,7 @@ class Importing {
     const taken = await this.take({
       store: this.store,
       drafts: this.drafts,
+      known: this.known,
       format,
       reader,
       session,
@@ -139,8 +139,7 @@ class Importing {
     const { format, session, source } = options
     const head = this.known.find(format.key, session.session)
     if (head !== undefined) {
-      const { imported } = head.summary
-      if (imported?.size === source.size && imported.mtime === source.mtime)
+      if (head.size === source.size && head.mtime === source.mtime)
         return { run: head.id, outcome: 'same', bytes: 0, lines: 0, totals: undefined }
       return this.news(options, head.id)
     }
@@ -192,7 +191,7 @@ class Importing {
   }
 }
 
-function linkTo({ run, seq, hash }: RunHead): ParentLink {
+function linkTo({ run, seq, hash }: KnownRun): ParentLink {
   return { run, seq, hash, kind: 'child' }
 }
 

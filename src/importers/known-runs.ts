@@ -5,8 +5,15 @@
 import type { RunHead } from '../fold/run-list.js'
 import type { Store } from '../store/store.js'
 
+/** What an import needs of a run: little, since there may be a hundred thousand. */
+export interface KnownRun extends Pick<RunHead, 'id' | 'run' | 'seq' | 'hash'> {
+  readonly size: number | undefined
+  readonly mtime: number | undefined
+  readonly bytes: number
+}
+
 export class KnownRuns {
-  private readonly newest = new Map<string, RunHead>()
+  private readonly newest = new Map<string, KnownRun>()
 
   private constructor() {}
 
@@ -17,12 +24,13 @@ export class KnownRuns {
   }
 
   /** Heads come in the order in which runs were first noted, so a later one of a session is a later version. */
-  add(head: RunHead): void {
-    const { imported } = head.summary
-    if (imported !== undefined) this.newest.set(keyOf(imported.format, imported.session), head)
+  add({ id, run, seq, hash, summary: { imported } }: RunHead): void {
+    if (imported === undefined) return
+    const { format, session, size, mtime, bytes = 0 } = imported
+    this.newest.set(keyOf(format, session), { id, run, seq, hash, size, mtime, bytes })
   }
 
-  find(format: string, session: string): RunHead | undefined {
+  find(format: string, session: string): KnownRun | undefined {
     return this.newest.get(keyOf(format, session))
   }
 }

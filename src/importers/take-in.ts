@@ -5,11 +5,11 @@
 import type {
   ImportEnd,
   ImportFile,
+  ImportLines,
   ImportSource,
   ImportTotals,
   ParentLink,
 } from '../core/event-map.js'
-import { ImportCount } from '../fold/import-totals.js'
 import type { AnyReader } from '../fold/reader.js'
 import type { DraftedRun, DraftRuns } from '../store/draft-runs.js'
 import { parentLink } from '../store/parent-link.js'
@@ -18,6 +18,9 @@ import type { Store } from '../store/store.js'
 import { sideFiles } from './beside.js'
 import { compare } from './compare.js'
 import type { Session, TranscriptFormat } from './format.js'
+import type { KnownRuns } from './known-runs.js'
+import { Parts } from './parts.js'
+import { Reading } from './reading.js'
 import type { Piece, SourceFile } from './source-file.js'
 import { type StoredLines, storedLines } from './stored-lines.js'
 
@@ -35,6 +38,7 @@ export interface TakenIn {
 export interface TakeInOptions {
   readonly store: Store
   readonly drafts: DraftRuns
+  readonly known: KnownRuns
   readonly format: TranscriptFormat
   readonly reader: AnyReader
   readonly session: Session
@@ -48,40 +52,6 @@ export interface TakeInOptions {
   readonly onBytes?: (bytes: number) => void
 }
 
-/** What the reader made of a file so far. */
-class Reading {
-  private state: unknown
-  private readonly count = new ImportCount()
-  lines = 0
-  bytes = 0
-  /** Whether what came last was a torn line, which is stated anew once it is whole. */
-  tornFrom: number | undefined
-
-  constructor(private readonly reader: AnyReader) {
-    this.state = reader.init()
-  }
-
-  take(seq: number, type: 'import/source' | 'import/lines', data: unknown): void {
-    if (!this.reader.types.includes(type)) return
-    const event = { seq, time: 0, type, data: data as never, hash: '' as never }
-    const { state, events } = this.reader.read(this.state, event)
-    this.state = state
-    for (const derived of events) this.count.take(derived)
-    if (type !== 'import/lines') return
-    const { from, lines, bytes } = data as { from: number; lines: number; bytes: Uint8Array }
-    this.lines += from < this.bytes ? lines - 1 : lines // A torn line that is stated anew is one line.
-    this.bytes = from + bytes.length
-    const isTorn = bytes.at(-1) !== LF && events.at(-1)?.type === 'session/fault'
-    this.tornFrom = isTorn ? from : undefined
-  }
-
-  totals(): ImportTotals {
-    return this.count.totals()
-  }
-}
-
-const LF = 0x0a
-
 /** A new run with all of a file. */
 export async function takeInNew(
   options: TakeInOptions,
@@ -89,6 +59,8 @@ export async function takeInNew(
 ): Promise<{ readonly taken: TakenIn; readonly draft: DraftedRun }> {
   const { drafts, parent } = options
   const draft = await beginRun(options, parent)
+  const parts = partsOf(options, draft.id)
+  const link = (): ParentLink => draft.link('child')
   try {
     const reading = new Reading(options.reader)
     const source = sourceOf(options)
@@ -100,15 +72,18 @@ export async function takeInNew(
     for await (const piece of options.source.pieces()) {
       const data = linesOf(piece)
       reading.take(await draft.append({ type: 'import/lines', data }), 'import/lines', data)
+      await parts?.take(piece.bytes, link)
       options.onBytes?.(piece.bytes.length)
     }
     for await (const data of sideFiles(options.session.beside ?? []))
       await draft.append({ type: 'import/file', data })
     await draft.append({ type: 'import/end', data: endOf(options, reading) })
+    await parts?.finish()
     const { lines, bytes } = reading
     const totals = reading.totals()
     return { taken: { run: draft.id, outcome, bytes, lines, totals }, draft }
   } catch (error) {
+    await parts?.discard()
     await drafts.discard(draft)
     throw error
   }
@@ -146,8 +121,8 @@ function sourceOf(options: TakeInOptions): ImportSource {
   }
 }
 
-function linesOf({ from, lines, bytes }: Piece): { from: number; lines: number; bytes: Buffer } {
-  return { from, lines, bytes }
+function linesOf({ from, lines, bytes }: Piece, continuesLine = false): ImportLines {
+  return { from, lines: continuesLine ? lines - 1 : lines, bytes }
 }
 
 function endOf({ source, reader }: TakeInOptions, reading: Reading): ImportEnd {
@@ -169,11 +144,16 @@ export async function takeInNews(options: TakeInOptions, id: string): Promise<Ta
   const stored = await storedLines(view)
   const reading = new Reading(options.reader)
   reading.take(0, 'import/source', sourceOf(options))
-  const { found } = await compare(source, stored, (lines, bytes) => {
+  const parts = partsOf(options, id)
+  const head = await parentLink(view, undefined, 'child')
+  const link = (): ParentLink => head
+  const { found } = await compare(source, stored, async (lines, bytes) => {
     reading.take(lines.seq, 'import/lines', again(lines, bytes))
+    await parts?.take(bytes, link)
     options.onBytes?.(bytes.length)
   })
   if (found !== 'same') {
+    await parts?.discard()
     const said = await view.last('import/source')
     const isElsewhere = said !== undefined && said.data.path !== source.path
     // A copy from earlier, somewhere else, is no loss; the same file grown shorter is.
@@ -183,11 +163,13 @@ export async function takeInNews(options: TakeInOptions, id: string): Promise<Ta
   }
   const run = await store.openRun(id, { lockWaitMs: 0 })
   try {
-    return await addNews(options, run, reading)
+    return await addNews(options, { run, reading, parts, link })
   } finally {
     await run.close()
   }
 }
+
+const LF = 0x0a
 
 function again({ from }: StoredLines, bytes: Buffer): unknown {
   let lines = 0
@@ -199,6 +181,21 @@ function untouched(run: string, outcome: TakenIn['outcome']): TakenIn {
   return { run, outcome, bytes: 0, lines: 0, totals: undefined }
 }
 
+function partsOf(options: TakeInOptions, id: string): Parts | undefined {
+  const { format, store, drafts, known, source } = options
+  if (format.parting === undefined) return undefined
+  const { size, mtime } = source
+  return new Parts(format.parting(), {
+    store,
+    drafts,
+    known,
+    id,
+    source: sourceOf(options),
+    file: { size, mtime },
+    newReading: () => new Reading(options.reader),
+  })
+}
+
 /** When the files beside it that a run holds were last changed. */
 async function knownFiles(run: Run): Promise<ReadonlyMap<string, number>> {
   const known = new Map<string, number>()
@@ -207,7 +204,16 @@ async function knownFiles(run: Run): Promise<ReadonlyMap<string, number>> {
   return known
 }
 
-async function addNews(options: TakeInOptions, run: Run, reading: Reading): Promise<TakenIn> {
+async function addNews(
+  options: TakeInOptions,
+  work: {
+    readonly run: Run
+    readonly reading: Reading
+    readonly parts: Parts | undefined
+    readonly link: () => ParentLink
+  },
+): Promise<TakenIn> {
+  const { run, reading, parts, link } = work
   const before = reading.bytes
   const linesBefore = reading.lines
   const start = reading.tornFrom ?? reading.bytes
@@ -217,9 +223,10 @@ async function addNews(options: TakeInOptions, run: Run, reading: Reading): Prom
     if (!isNew && piece.from + piece.bytes.length <= before) break
     if (!isNew) await run.append('import/source', sourceOf(options))
     isNew = true
-    const data = linesOf(piece)
+    const data = linesOf(piece, reading.continuesLine(piece.from))
     const { seq } = await run.append('import/lines', data)
     reading.take(seq, 'import/lines', data)
+    await parts?.take(piece.bytes, link)
     options.onBytes?.(piece.bytes.length)
   }
   const known = await knownFiles(run)
@@ -227,6 +234,7 @@ async function addNews(options: TakeInOptions, run: Run, reading: Reading): Prom
     if (known.get(data.path) !== data.mtime) await run.append('import/file', data)
   // The file may have been touched only; saying so spares the next import the comparison.
   await run.append('import/end', endOf(options, reading))
+  await parts?.finish()
   const { bytes, lines } = reading
   return {
     run: run.id,

@@ -6,6 +6,7 @@
 import type { RunEvent } from '../../core/event.js'
 import type { SessionInfo, SourceRecord, TurnReason } from '../../core/event-map.js'
 import { faultEvent, type LineItem, linesOf } from '../import-lines.js'
+import { anthropicUsage } from '../provider/usage.js'
 import type { Derived, Reader } from '../reader.js'
 import {
   blocksOf,
@@ -17,8 +18,8 @@ import {
   textKind,
   textOf,
   toolResultOf,
-  usageOf,
 } from './claude-content.js'
+import { errorText, titleOf } from './claude-records.js'
 import {
   type ClaudeState,
   firstState,
@@ -87,7 +88,9 @@ class Reading {
       return
     }
     const time = Date.parse(textOf(value.timestamp) ?? '')
-    this.time = Number.isNaN(time) ? undefined : time
+    // What says no time happened about when the record before it did.
+    this.time = Number.isNaN(time) ? this.state.time : time
+    if (this.time !== undefined) this.state.time = this.time
     // A sub-agent's file is all sidechain: there it is the main thing.
     if (typeof value.isSidechain === 'boolean') this.state.alone ??= value.isSidechain
     if (value.isSidechain === true && this.state.part === undefined && !this.state.alone) {
@@ -231,7 +234,10 @@ class Reading {
     const model = textOf(message.model)
     for (const block of blocksOf(message.content)) open.content.push(partOf(block, model))
     open.raw.push(...blocksOf(message.content))
-    const usage = laterUsage(open.usage, model === SYNTHETIC ? undefined : usageOf(message.usage))
+    const usage = laterUsage(
+      open.usage,
+      model === SYNTHETIC ? undefined : anthropicUsage(message.usage),
+    )
     if (usage !== undefined) open.usage = usage
     const stop = textOf(message.stop_reason) ?? open.stop
     if (stop !== undefined) open.stop = stop
@@ -357,27 +363,4 @@ const TURN_ENDS: Readonly<Record<string, TurnReason>> = {
   max_tokens: 'max-tokens',
   refusal: 'blocked',
   error: 'error',
-}
-
-function errorText(error: unknown): string {
-  if (typeof error === 'string') return error
-  if (!isObject(error)) return 'unknown'
-  const inner = isObject(error.error) ? error.error : error
-  return (
-    textOf(inner.message) ?? textOf(inner.type) ?? `status ${String(error.status ?? 'unknown')}`
-  )
-}
-
-/** Titles that people gave win over those that were made up. */
-function titleOf(record: Json, isTitled: boolean): { readonly title?: string } {
-  const own = record.type === 'custom-title' ? (record.customTitle ?? record.title) : undefined
-  if (typeof own === 'string') return { title: own }
-  if (isTitled) return {}
-  const made =
-    record.type === 'summary'
-      ? record.summary
-      : record.type === 'ai-title'
-        ? (record.aiTitle ?? record.title)
-        : undefined
-  return typeof made === 'string' ? { title: made } : {}
 }

@@ -1,10 +1,12 @@
 /**
- * What Claude Code writes inside a message, in neutral form: content blocks, usage, files.
- * Knows the shapes of one record; neither order nor turns. Whatever has another shape is a part `other`.
+ * What Claude Code writes inside a message beside what Anthropic's own form has: second copies of
+ * results, files, texts that are no prompts. Knows the shapes of one record; neither order nor
+ * turns.
  * @see docs/import.md#claude-code
  */
 import type { Content, Part } from '../../core/content.js'
 import type { ToolResult, Usage } from '../../core/event-map.js'
+import { anthropicParts } from '../provider/anthropic.js'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -25,54 +27,7 @@ export function blocksOf(content: unknown): readonly unknown[] {
 
 /** `model`: whose thinking it is, since only that model can use it again. */
 export function partOf(block: unknown, model?: string): Part {
-  if (!isObject(block)) return { type: 'other', value: block }
-  switch (block.type) {
-    case 'text':
-      if (typeof block.text === 'string') return { type: 'text', text: block.text }
-      break
-    case 'thinking':
-      if (typeof block.thinking === 'string')
-        return {
-          type: 'thinking',
-          text: block.thinking,
-          ...(typeof block.signature === 'string' ? { signature: block.signature } : {}),
-          ...(model === undefined ? {} : { model }),
-        }
-      break
-    case 'redacted_thinking':
-      if (typeof block.data === 'string')
-        return {
-          type: 'thinking',
-          text: '',
-          encrypted: block.data,
-          ...(model === undefined ? {} : { model }),
-        }
-      break
-    case 'tool_use':
-      if (typeof block.id === 'string' && typeof block.name === 'string')
-        return { type: 'tool_use', id: block.id, name: block.name, input: block.input ?? {} }
-      break
-    case 'image':
-    case 'document':
-      return mediaOf(block) ?? { type: 'other', value: block }
-  }
-  return { type: 'other', value: block }
-}
-
-function mediaOf(block: Json): Part | undefined {
-  const { source } = block
-  if (!isObject(source)) return undefined
-  const type = block.type === 'image' ? 'image' : 'file'
-  const named = typeof block.title === 'string' ? { name: block.title } : {}
-  const mediaType = textOf(source.media_type) ?? 'application/octet-stream'
-  if (source.type === 'base64' && typeof source.data === 'string') {
-    const data = Buffer.from(source.data, 'base64')
-    // What is no base64 would be other bytes without a word.
-    return data.toString('base64') === source.data ? { type, mediaType, data, ...named } : undefined
-  }
-  if (source.type === 'url' && typeof source.url === 'string')
-    return { type, mediaType, url: source.url, ...named }
-  return undefined
+  return anthropicParts([block], model)[0] as Part
 }
 
 export function contentOf(content: unknown): Content {
@@ -102,26 +57,6 @@ function filesOf(details: unknown): NonNullable<ToolResult['files']> {
   if ('structuredPatch' in details || 'oldString' in details || details.type === 'update')
     return [{ path: details.filePath, op: 'edit' }]
   return []
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : 0
-}
-
-/** Anthropic counts what came from a cache and what went to one beside the input; here they are part of it. */
-export function usageOf(usage: unknown): Usage | undefined {
-  if (!isObject(usage)) return undefined
-  const read = count(usage.cache_read_input_tokens)
-  const write = count(usage.cache_creation_input_tokens)
-  const byAge = isObject(usage.cache_creation) ? usage.cache_creation : {}
-  const hour = count(byAge.ephemeral_1h_input_tokens)
-  return {
-    inputTokens: count(usage.input_tokens) + read + write,
-    outputTokens: count(usage.output_tokens),
-    ...(read > 0 ? { cacheReadTokens: read } : {}),
-    ...(write > 0 ? { cacheWriteTokens: write } : {}),
-    ...(hour > 0 ? { cacheWrite1hTokens: hour } : {}),
-  }
 }
 
 /** The statement of a message's usage that counts: the one with most output, the later where equal. */

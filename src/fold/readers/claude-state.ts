@@ -28,6 +28,8 @@ export interface ClaudeState {
   /** Whether the file begins with a sidechain line, so that all of it is one. */
   alone?: boolean
   info: SessionInfo
+  /** When the last record that says so was written, in ms since 1970. */
+  time?: number
   turn: number
   open: boolean
   /** The last word on how the turn goes: a stop reason, `unsaid`, `error`, or nothing yet. */
