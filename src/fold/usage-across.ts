@@ -6,9 +6,9 @@
  * numbers alone say nothing.
  * @see docs/usage.md#once
  */
-import type { RunUsage, UsageCall } from './usage.js'
+import type { ModelUsage, UsageCall } from './usage.js'
 
-export interface RunCalls extends RunUsage {
+export interface RunCalls extends ModelUsage {
   readonly run: string
 }
 
