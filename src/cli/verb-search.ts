@@ -1,4 +1,6 @@
-/** `daglog search TEXT [--regex] [-i] [--type T]... [--run RUN]... [--limit N] [--json | --jsonl]` */
+/**
+ * `daglog search TEXT [--regex] [-i] [--type T]... [--run RUN]... [--limit N] [--json | --jsonl]`
+ */
 import { Search, type SearchHit } from '../store/search.js'
 import { SessionSearch } from '../store/search-session.js'
 import type { Store } from '../store/store.js'

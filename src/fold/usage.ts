@@ -132,7 +132,9 @@ function withCall(
   return { ...state, calls, places }
 }
 
-/** A message that was told of before: the one that says more output counts, the later where equal. */
+/**
+ * A message that was told of before: the one that says more output counts, the later where equal.
+ */
 function restated(state: UsageState, at: number, counted: Usage): UsageState {
   const before = itemAt(state.calls, at) as UsageCall
   if ((counted.outputTokens ?? 0) < (before.usage.outputTokens ?? 0)) return state
@@ -141,8 +143,8 @@ function restated(state: UsageState, at: number, counted: Usage): UsageState {
 }
 
 /**
- * What names a call. Transcripts tell of one message in several lines, and again where a session was
- * resumed; a message that a run recorded itself is named inside its turn only.
+ * What names a call. Transcripts tell of one message in several lines, and again where a session
+ * was resumed; a message that a run recorded itself is named inside its turn only.
  */
 function keyOf(
   { turn }: UsageState,

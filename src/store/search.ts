@@ -1,7 +1,8 @@
 /**
  * Where a text stands in what runs hold: event data in frames, and the values that lie out of line.
- * Streaming: hits come as they are found, memory does not grow with what is searched, and an object that
- * many values share is searched once. Recorded bytes are searched as they are, so JSON as JSON.
+ * Streaming: hits come as they are found, memory does not grow with what is searched, and an object
+ * that many values share is searched once. Recorded bytes are searched as they are, so JSON as
+ * JSON.
  * @see docs/cli.md#search
  */
 import { parseBody, type Ref, readableRefsOf, restoreData } from '../core/body.js'

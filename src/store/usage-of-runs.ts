@@ -16,7 +16,10 @@ export interface StoreUsage extends CountedUsage {
   readonly unread: readonly { readonly run: string; readonly reason: string }[]
 }
 
-/** @param wanted Which runs to look at; all unless given. A call that others hold as well is still counted once. */
+/**
+ * @param wanted Which runs to look at; all unless given. A call that others hold as well is still
+ * counted once.
+ */
 export async function usageOfRuns(
   store: Store,
   wanted: (run: RunInfo) => boolean = () => true,

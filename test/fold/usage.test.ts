@@ -58,7 +58,7 @@ describe('usage of a run', () => {
     })
   })
 
-  it('tells requests of one message id apart, and messages of a live run by their turn', () => {
+  it('tells requests of one message id apart, and messages of a live run by what they say', () => {
     const one = { id: 'a', content: [], usage: { inputTokens: 5 } }
     const request = (request: string): object => ({ ...one, source: { request } })
     expect(usageOf([answer(1, request('r1')), answer(2, request('r2'))]).calls).toHaveLength(2)

@@ -29,7 +29,9 @@ export const codex: Reader<CodexState> = {
   },
 }
 
-/** One line: `{timestamp, ordinal?, type, payload}`, or what the oldest versions wrote without it. */
+/**
+ * One line: `{timestamp, ordinal?, type, payload}`, or what the oldest versions wrote without it.
+ */
 function readRecord(reading: CodexReading, record: unknown): void {
   if (!isMembers(record)) {
     reading.other('value', record)

@@ -353,6 +353,19 @@ describe('turns', () => {
     ])
   })
 
+  it('T2: a record that was written twice is one message and one call', () => {
+    const once = item({
+      id: 'fc_1',
+      type: 'function_call',
+      name: 'ls',
+      arguments: '{}',
+      call_id: 'c',
+    })
+    const events = sessionOf([meta(), once, once, result('c')])
+    expect(wordsOf(events)).toEqual(['assistant: ls()', 'tool: = done'])
+    expect(dataOf(events, 'tool/call')).toHaveLength(1)
+  })
+
   it('E0: files without a wrapper are read, states among them', () => {
     const events = sessionOf([
       { id: 'old', timestamp: '2025-05-01T10:00:00.000Z', instructions: 'be brief', git: {} },
