@@ -1,7 +1,7 @@
 /**
  * Codex rollouts as session events: every era, every record type that is known, and any other kept.
  * Knows how a line is wrapped; what each kind of record means is beside this file.
- * @see docs/import.md#codex
+ * @see docs/codex.md
  */
 import { faultEvent, linesOf } from '../import-lines.js'
 import type { Reader } from '../reader.js'
