@@ -153,8 +153,12 @@ export class CodexReading {
   outVisible(who: Visible[2], type: string, data: unknown): void {
     this.out(type, data)
     const { address } = this
-    // Several messages of one line share an address.
-    if (this.visible.at(-1)?.[0] === address) return
+    const last = this.visible.at(-1)
+    // Several messages of one line share an address: what a person said must not go with the others.
+    if (last?.[0] === address) {
+      if (who === 'user') this.visible[this.visible.length - 1] = [address, last[1], who]
+      return
+    }
     this.visible.push([address, this.state.turn?.number ?? 0, who])
   }
 
