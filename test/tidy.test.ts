@@ -361,6 +361,9 @@ describe('the package', () => {
       "DaglogError
       ERROR_KINDS
       claudeChain
+      PRICES_DATED
+      PRICE_TABLE
+      costOf
       deriveMessage
       directory
       filesTouched
@@ -393,11 +396,14 @@ describe('the package', () => {
       type ModelCall
       type ModelOptions
       type ModelReply
+      type ModelUsage
       type NewEvent
       type Notice
       type OpenRunOptions
       type OpenStoreOptions
       type OpenTurn
+      type Price
+      type PricedCall
       type Projection
       type Reader
       type Ref
@@ -420,7 +426,10 @@ describe('the package', () => {
       type TouchedFile
       type Turn
       type TurnBody
-      type TurnOptions"
+      type TurnOptions
+      type UsageCall
+      usage
+      withPrices"
     `)
     expect(exportsOf('src/testing.ts')).toMatchInlineSnapshot(`
       "SimulatedDisk

@@ -1,6 +1,7 @@
-/** `daglog search TEXT [--regex] [-i] [--type T]... [--run RUN]... [--limit N] [--json | --jsonl]` */
+/**
+ * `daglog search TEXT [--regex] [-i] [--type T]... [--run RUN]... [--limit N] [--json | --jsonl]`
+ */
 import { Search, type SearchHit } from '../store/search.js'
-import { SessionSearch } from '../store/search-session.js'
 import type { Store } from '../store/store.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
@@ -17,7 +18,6 @@ export async function search(call: Call): Promise<ExitCode> {
     ...(types.length === 0 ? {} : { types }),
   }
   const searching = new Search(options)
-  const derived = types.length === 0 ? undefined : new SessionSearch(options)
   const store = await call.store()
   const limit = call.number('limit') ?? Number.POSITIVE_INFINITY
   const runs = new Set<string>()
@@ -25,8 +25,8 @@ export async function search(call: Call): Promise<ExitCode> {
   if (out.json) out.jsonPart('{"schema":"daglog.search/1","hits":[')
   looking: for (const id of await wantedRuns(call, store)) {
     const view = await store.inspectRun(id)
-    for (const found of [searching.run(view), derived?.run(view)]) {
-      for await (const hit of found ?? []) {
+    for (const found of [searching.run(view), searching.derived(view)]) {
+      for await (const hit of found) {
         if (count >= limit) break looking
         print(call, hit, count === 0)
         count += 1

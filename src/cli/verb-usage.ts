@@ -1,4 +1,7 @@
-/** `daglog usage [--by day|model|project|run] [--since DAY] [--until DAY] [--prices FILE] [--run RUN]...` */
+/**
+ * `daglog usage [--by day|model|project|run] [--since DAY] [--until DAY] [--prices FILE] [--run
+ * RUN]...`
+ */
 import { PRICE_TABLE, PRICES_DATED } from '../fold/price-table.js'
 import { withPrices } from '../fold/prices.js'
 import type { CountedCall } from '../fold/usage-across.js'
@@ -86,7 +89,9 @@ function printTable(out: Output, by: GroupBy, { rows, total }: UsageTable): void
   }
 }
 
-/** Tokens as tools for it show them: what came from a cache or went to one beside the other input. */
+/**
+ * Tokens as tools for it show them: what came from a cache or went to one beside the other input.
+ */
 function cellsOf(sum: UsageSum): string[] {
   const { inputTokens, cacheWriteTokens, cacheReadTokens, outputTokens } = sum
   const plain = Math.max(0, inputTokens - cacheWriteTokens - cacheReadTokens)

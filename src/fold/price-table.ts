@@ -1,6 +1,6 @@
 /**
- * Public list prices, each with its source and the day it was looked up. Few and right: a model that is
- * not here costs nobody knows what.
+ * Public list prices, each with its source and the day it was looked up. Few and right: a model
+ * that is not here costs nobody knows what.
  * @see docs/usage.md#prices
  */
 import type { Price } from './prices.js'
@@ -13,7 +13,9 @@ const OPENAI = 'https://developers.openai.com/api/docs/models/'
 const CODEX_RATES = 'OpenAI Help Center, Codex rate card (25 credits = $1)'
 const checked = PRICES_DATED
 
-/** Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input. */
+/**
+ * Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input.
+ */
 function claude(model: string, input: number, output: number, more: Partial<Price> = {}): Price {
   return {
     model,

@@ -1,7 +1,7 @@
 /**
  * What calls of models cost by public list prices.
- * A guess is never a cost: where a model, a kind of token or a length of prompt has no price here, the
- * cost is unknown.
+ * A guess is never a cost: where a model, a kind of token or a length of prompt has no price here,
+ * the cost is unknown.
  * @see docs/usage.md#prices
  */
 import type { Usage } from '../core/event-map.js'

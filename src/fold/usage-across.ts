@@ -1,14 +1,14 @@
 /**
  * Calls of several runs, each counted once.
- * Transcripts copy: a fork may begin with its parent's whole history, a sub-agent's file with a part of
- * it, a session that was resumed with messages of the one before. What is the same call is told by the
- * message's own name, or by standing at the same place of the same sequence as in the parent; equal
- * numbers alone say nothing.
+ * Transcripts copy: a fork may begin with its parent's whole history, a sub-agent's file with a
+ * part of it, a session that was resumed with messages of the one before. What is the same call is
+ * told by the message's own name, or by standing at the same place of the same sequence as in the
+ * parent; equal numbers alone say nothing.
  * @see docs/usage.md#once
  */
-import type { RunUsage, UsageCall } from './usage.js'
+import type { ModelUsage, UsageCall } from './usage.js'
 
-export interface RunCalls extends RunUsage {
+export interface RunCalls extends ModelUsage {
   readonly run: string
 }
 
@@ -21,7 +21,9 @@ export interface CountedUsage {
   readonly calls: readonly CountedCall[]
   /** Calls that are not counted, since another run here has them. */
   readonly counted: number
-  /** Sessions that are not here, whose calls some run holds copies of: these are counted nowhere. */
+  /**
+   * Sessions that are not here, whose calls some run holds copies of: these are counted nowhere.
+   */
   readonly missing: readonly MissingSession[]
 }
 
@@ -78,7 +80,10 @@ function placeOf({ time, usage }: UsageCall): string {
   return `${time} ${JSON.stringify(usage)}`
 }
 
-/** @param shared How many calls the run and its parent begin with; undefined where the parent is not here. */
+/**
+ * @param shared How many calls the run and its parent begin with; undefined where the parent is not
+ * here.
+ */
 function isCopied({ copied }: UsageCall, at: number, shared: number | undefined): boolean {
   if (copied === 'record') return true
   // The parent knows better than the clock.

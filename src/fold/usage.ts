@@ -48,7 +48,7 @@ type Place = readonly [key: string, at: number]
 const BUCKETS = 64
 
 /** Only calls that were made by this run itself: a fork begins at nothing. */
-export const usage: Projection<UsageState, RunUsage> = {
+export const usage: Projection<UsageState, ModelUsage> = {
   key: 'usage',
   version: 1,
   types: ['turn/start', 'session/info', 'request/header', 'assistant/message', 'assistant/usage'],
@@ -72,7 +72,7 @@ export const usage: Projection<UsageState, RunUsage> = {
 }
 
 /** What one run took. */
-export interface RunUsage {
+export interface ModelUsage {
   /** The source's name of the session, and of the one that it came from, where it was imported. */
   readonly session?: string
   readonly parent?: SessionInfo['parent']
@@ -80,7 +80,7 @@ export interface RunUsage {
   readonly calls: readonly UsageCall[]
 }
 
-function usageOf({ session, parent, calls }: UsageState): RunUsage {
+function usageOf({ session, parent, calls }: UsageState): ModelUsage {
   return {
     ...(session === undefined ? {} : { session }),
     ...(parent === undefined ? {} : { parent }),
@@ -132,7 +132,9 @@ function withCall(
   return { ...state, calls, places }
 }
 
-/** A message that was told of before: the one that says more output counts, the later where equal. */
+/**
+ * A message that was told of before: the one that says more output counts, the later where equal.
+ */
 function restated(state: UsageState, at: number, counted: Usage): UsageState {
   const before = itemAt(state.calls, at) as UsageCall
   if ((counted.outputTokens ?? 0) < (before.usage.outputTokens ?? 0)) return state
@@ -141,8 +143,8 @@ function restated(state: UsageState, at: number, counted: Usage): UsageState {
 }
 
 /**
- * What names a call. Transcripts tell of one message in several lines, and again where a session was
- * resumed; a message that a run recorded itself is named inside its turn only.
+ * What names a call. Transcripts tell of one message in several lines, and again where a session
+ * was resumed; a message that a run recorded itself is named inside its turn only.
  */
 function keyOf(
   { turn }: UsageState,

@@ -1,7 +1,7 @@
 /**
  * Where a regular expression matches in a stream of bytes, line by line as grep does.
- * Some expressions take for ever on some texts: each piece has a time limit, and running out of it is an
- * error, not a hang.
+ * Some expressions take for ever on some texts: each piece has a time limit, and running out of it
+ * is an error, not a hang.
  */
 import { isUtf8 } from 'node:buffer'
 import vm from 'node:vm'
@@ -103,7 +103,9 @@ function compiled(source: string, flags: string): RegExp {
   }
 }
 
-/** Behind the last line end; 0 to wait for more. A line that is too long is cut between characters. */
+/**
+ * Behind the last line end; 0 to wait for more. A line that is too long is cut between characters.
+ */
 function cutOf(held: Buffer): number {
   const end = held.lastIndexOf(LF) + 1
   if (end > 0 || held.length < SEARCH_LINE_BYTES_MAX) return end

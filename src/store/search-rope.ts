@@ -1,8 +1,8 @@
 /**
  * Where a text stands in the exact bytes of a value, without reading what was read before.
- * A value is a tree of objects, and values share most of theirs. An object in which the text is not is
- * remembered with its two ends, so that a text that spans two objects is still found; one in which it is
- * is read again for each value, since each has a place of its own.
+ * A value is a tree of objects, and values share most of theirs. An object in which the text is not
+ * is remembered with its two ends, so that a text that spans two objects is still found; one in
+ * which it is is read again for each value, since each has a place of its own.
  * @see docs/cli.md#search
  */
 import type { Hash } from '../core/hash.js'

@@ -1,10 +1,12 @@
 /**
  * Where a text stands in what runs hold: event data in frames, and the values that lie out of line.
- * Streaming: hits come as they are found, memory does not grow with what is searched, and an object that
- * many values share is searched once. Recorded bytes are searched as they are, so JSON as JSON.
+ * Streaming: hits come as they are found, memory does not grow with what is searched, and an object
+ * that many values share is searched once. Recorded bytes are searched as they are, so JSON as
+ * JSON.
  * @see docs/cli.md#search
  */
 import { parseBody, type Ref, readableRefsOf, restoreData } from '../core/body.js'
+import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
 import { pointerStep } from '../core/pointer.js'
@@ -77,6 +79,20 @@ export class Search {
       if (this.types !== undefined && !this.types.has(frame.type)) continue
       if (frame.redacted) this.skips.redacted += 1
       else yield* this.frame(view, frame)
+    }
+  }
+
+  /**
+   * The same in what readers derive of these types: made again, and searched as the JSON that it would be.
+   * Nothing where no types were asked for: it all stands in the raw lines.
+   */
+  async *derived(view: RunView): AsyncGenerator<SearchHit> {
+    if (this.types === undefined) return
+    for await (const { seq, line, type, data } of view.session({ types: [...this.types] })) {
+      if (line === undefined) continue
+      const bytes = Buffer.from(encodeValue(data).text)
+      for (const found of this.inBytes(bytes))
+        yield { run: view.id, seq, line, type, ...excerptOf(bytes, found) }
     }
   }
 

@@ -6,6 +6,7 @@ import { usage } from '../fold/usage.js'
 import { type CountedUsage, countOnce, type RunCalls } from '../fold/usage-across.js'
 import type { RunInfo } from './run-infos.js'
 import type { Store } from './store.js'
+import { UsageCache } from './usage-cache.js'
 
 export interface StoreUsage extends CountedUsage {
   /** Runs that were looked at. */
@@ -16,7 +17,10 @@ export interface StoreUsage extends CountedUsage {
   readonly unread: readonly { readonly run: string; readonly reason: string }[]
 }
 
-/** @param wanted Which runs to look at; all unless given. A call that others hold as well is still counted once. */
+/**
+ * @param wanted Which runs to look at; all unless given. A call that others hold as well is still
+ * counted once.
+ */
 export async function usageOfRuns(
   store: Store,
   wanted: (run: RunInfo) => boolean = () => true,
@@ -25,12 +29,16 @@ export async function usageOfRuns(
   const identities = new Set<string>()
   const found: { readonly info: RunInfo; readonly calls: RunCalls }[] = []
   const unread: { run: string; reason: string }[] = []
+  const cache = await UsageCache.of(store.context)
+  const list = await store.context.heads.refresh()
   for (const info of infos) {
     try {
-      const view = await store.inspectRun(info.id)
-      const identity = await view.identity()
+      const noted = await cache.read(info)
+      const calls = noted ?? (await (await store.inspectRun(info.id)).project(usage))
+      if (noted === undefined) await cache.write(info, calls)
+      const identity = list.head(info.id)?.run
       if (identity !== undefined) identities.add(identity)
-      found.push({ info, calls: { run: info.id, ...(await view.project(usage)) } })
+      found.push({ info, calls: { run: info.id, ...calls } })
     } catch (error) {
       unread.push({ run: info.id, reason: error instanceof Error ? error.message : String(error) })
     }

@@ -1,6 +1,6 @@
 /**
- * A text as it may stand in recorded bytes: plain, as JSON writes it inside a string, and as JSON inside
- * JSON does, since tools are called with JSON text.
+ * A text as it may stand in recorded bytes: plain, as JSON writes it inside a string, and as JSON
+ * inside JSON does, since tools are called with JSON text.
  */
 
 /** Forms of one text, none inside another at the same place; longest reach is `bytesMax`. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/core/event.js'
 import { PRICE_TABLE } from '../../src/fold/price-table.js'
 import { costOf, type Price, withPrices } from '../../src/fold/prices.js'
-import { type RunUsage, usage } from '../../src/fold/usage.js'
+import { type ModelUsage, usage } from '../../src/fold/usage.js'
 import { countOnce, type RunCalls } from '../../src/fold/usage-across.js'
 import { memory, openStore } from '../../src/index.js'
 import {
@@ -19,14 +19,14 @@ import {
   vector,
 } from './readers/rollouts.js'
 
-function usageOf(events: readonly RunEvent[]): RunUsage {
+function usageOf(events: readonly RunEvent[]): ModelUsage {
   const state = events.reduce((state, event) => usage.apply(state, event), usage.init())
-  return usage.view?.(state) as RunUsage
+  return usage.view?.(state) as ModelUsage
 }
 
-const ofRollout = (lines: readonly Line[], batch?: number): RunUsage =>
+const ofRollout = (lines: readonly Line[], batch?: number): ModelUsage =>
   usageOf(sessionOf(lines, batch))
-const inputs = ({ calls }: Pick<RunUsage, 'calls'>): unknown[] =>
+const inputs = ({ calls }: Pick<ModelUsage, 'calls'>): unknown[] =>
   calls.map(({ usage }) => usage.inputTokens)
 
 function answer(seq: number, data: object, derived = true): RunEvent {
@@ -58,7 +58,7 @@ describe('usage of a run', () => {
     })
   })
 
-  it('tells requests of one message id apart, and messages of a live run by their turn', () => {
+  it('tells requests of one message id apart, and messages of a live run by what they say', () => {
     const one = { id: 'a', content: [], usage: { inputTokens: 5 } }
     const request = (request: string): object => ({ ...one, source: { request } })
     expect(usageOf([answer(1, request('r1')), answer(2, request('r2'))]).calls).toHaveLength(2)

@@ -191,6 +191,7 @@ describe('T41: usage of a store', () => {
     writeFileSync(join(dir, 'archived_sessions', 'parent.jsonl'), bytesOf(COMMON))
     await imported(store, dir)
     const { calls, counted, missing } = await usageOfRuns(store)
+    expect(await usageOfRuns(store)).toEqual(await usageOfRuns(store))
     expect(calls.map(({ usage }) => usage.inputTokens).sort()).toEqual([20, 9])
     expect([counted, missing]).toEqual([1, []])
     const alone = await usageOfRuns(store, ({ id }) => id.includes('fork'))

@@ -5,7 +5,6 @@ import { memory, openStore, type Run } from '../../src/index.js'
 import { Search, type SearchHit, type SearchOptions } from '../../src/store/search.js'
 import { Pattern } from '../../src/store/search-pattern.js'
 import { RopeSearch } from '../../src/store/search-rope.js'
-import { SessionSearch } from '../../src/store/search-session.js'
 import { Needle } from '../../src/value/needle.js'
 import { writeRope } from '../../src/value/rope.js'
 import { bytesOf, meta, said } from '../fold/readers/rollouts.js'
@@ -232,8 +231,8 @@ describe('a search', () => {
       const run = await store.createRun({ id: 'r' })
       await work(run)
       const found: SearchHit[] = []
-      const session = new SessionSearch({ text: 'the needle', types: ['user/message'] })
-      for await (const hit of session.run(run)) found.push(hit)
+      const session = new Search({ text: 'the needle', types: ['user/message'] })
+      for await (const hit of session.derived(run)) found.push(hit)
       expect(found.map(({ seq, line, type }) => [seq, line, type])[0]).toEqual([
         2,
         first,

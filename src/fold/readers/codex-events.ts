@@ -1,6 +1,6 @@
 /**
- * Events that Codex records for people: what was said once more, where turns begin and end, what things
- * took. Most say what items say too; only what is new becomes an event.
+ * Events that Codex records for people: what was said once more, where turns begin and end, what
+ * things took. Most say what items say too; only what is new becomes an event.
  */
 import { sayUnpaired } from './codex-items.js'
 import { meetEvent, partFrom, textHash } from './codex-pairs.js'
@@ -74,7 +74,9 @@ function isSaid(reading: CodexReading, kind: 'user' | 'reasoning', said: string)
   return paired
 }
 
-/** An answer is told before its item in some versions: until that comes it is a piece of a message. */
+/**
+ * An answer is told before its item in some versions: until that comes it is a piece of a message.
+ */
 function readAnswerText(reading: CodexReading, said: string): void {
   reading.set({ pairs: partFrom(reading.state.pairs, ['user']) })
   const pending = { hash: textHash(said), text: said }
@@ -97,7 +99,10 @@ function outPiece(reading: CodexReading, piece: unknown): void {
   reading.out('assistant/chunk', { message: `event-${reading.address}`, pieces: [piece], times })
 }
 
-/** Items as newer versions complete them for people: messages again, and things that have no other record. */
+/**
+ * Items as newer versions complete them for people: messages again, and things that have no other
+ * record.
+ */
 function readCompletedItem(reading: CodexReading, payload: Members): void {
   const { item } = payload
   const type = isMembers(item) ? text(item.type) : undefined

@@ -48,18 +48,25 @@ function readAnswer(
   else sayUnpaired(reading)
   reading.set({ pairs: partFrom(reading.state.pairs, ['user']) })
   const [part] = content
+  const id = text(item.id)
+  const again = id !== undefined && id === reading.state.lastItem
   markTurn(reading, type === 'message' ? 'answer' : 'work')
   reading.outVisible('model', 'assistant/message', {
     content,
-    ...(text(item.id) === undefined ? {} : { id: item.id }),
+    ...(id === undefined ? {} : { id }),
+    // The same record twice, as a writer leaves it that did not know whether the first was written.
+    ...(again ? { restates: true } : {}),
     ...(model === undefined ? {} : { model }),
     ...(provider === undefined ? {} : { provider }),
     raw: [item],
   })
-  if (part?.type === 'tool_use') readCall(reading, part as unknown as Members)
+  reading.set({ lastItem: id })
+  if (part?.type === 'tool_use' && !again) readCall(reading, part as unknown as Members)
 }
 
-/** What Codex asks a tool for it also runs; whether somebody had to agree first was never recorded. */
+/**
+ * What Codex asks a tool for it also runs; whether somebody had to agree first was never recorded.
+ */
 function readCall(reading: CodexReading, part: Members): void {
   const { id, name, input } = part
   const given = part.arguments === undefined ? {} : { arguments: part.arguments }

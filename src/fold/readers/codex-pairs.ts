@@ -1,8 +1,8 @@
 /**
  * Texts that a rollout holds twice: as an item of the model's view and as an event for people.
  * Which comes first changed between versions, and either may be missing. A pair is found only among
- * neighbours: whatever else the model or a person says in between parts them, so that the same words
- * said twice stay two.
+ * neighbours: whatever else the model or a person says in between parts them, so that the same
+ * words said twice stay two.
  */
 import { sha256 } from '../../core/hash.js'
 
@@ -11,7 +11,9 @@ export type TextKind = 'user' | 'assistant' | 'reasoning'
 /** An event whose item has not come yet. */
 export interface PendingText {
   readonly hash: string
-  /** The text, where it must be said should no item come: only an answer that an event announced. */
+  /**
+   * The text, where it must be said should no item come: only an answer that an event announced.
+   */
   readonly text?: string
   /** Names the chunk that was derived from it. */
   readonly chunk?: string

@@ -1,7 +1,7 @@
 /**
  * Items of the Responses API, as Codex keeps them, in the neutral form of messages.
- * Knows one item at a time: which message it is, and of what parts. Unknown items are a part of type
- * `other`; every message carries its item as it was.
+ * Knows one item at a time: which message it is, and of what parts. Unknown items are a part of
+ * type `other`; every message carries its item as it was.
  */
 import type { Content, Part } from '../../core/content.js'
 import { isMembers, type Members, text } from './json-members.js'

@@ -1,7 +1,7 @@
 /**
  * What the Codex reader remembers from one record to the next, and the one place where it changes.
- * Plain data, bounded by the model's view: addresses of what is visible, never the messages themselves.
- * Knows no record: `codex-records.ts` does.
+ * Plain data, bounded by the model's view: addresses of what is visible, never the messages
+ * themselves. Knows no record: `codex-records.ts` does.
  */
 import type { Compaction, CompactionMessage, SessionInfo } from '../../core/event-map.js'
 
@@ -32,7 +32,10 @@ export interface CodexTurn {
   readonly last?: 'answer' | 'work'
 }
 
-/** What the model sees: its address, the turn that it belongs to (0 for none), and whose words it is. */
+/**
+ * What the model sees: its address, the turn that it belongs to (0 for none), and whose words it
+ * is.
+ */
 export type Visible = readonly [address: Address, turn: number, who: 'user' | 'model' | 'summary']
 
 /** A call without a result: its id, and the files that its arguments say it will change. */
@@ -42,7 +45,10 @@ export interface TouchedFile {
   readonly op: string
 }
 
-/** Tokens of one call, or of all so far: input, of it cached, of it written; output, of it reasoning. */
+/**
+ * Tokens of one call, or of all so far: input, of it cached, of it written; output, of it
+ * reasoning.
+ */
 export type TokenVector = readonly number[]
 
 export interface TokenState {
@@ -78,6 +84,8 @@ export interface CodexState {
   /** Hash of what requests are made with beside messages, as last derived. */
   readonly header?: Hash
   readonly instructions?: string
+  /** Id of the model's last item, where it has one. */
+  readonly lastItem?: string | undefined
   readonly visible: readonly Visible[]
   readonly calls: readonly OpenCall[]
   readonly pairs: Pairs
@@ -145,8 +153,12 @@ export class CodexReading {
   outVisible(who: Visible[2], type: string, data: unknown): void {
     this.out(type, data)
     const { address } = this
-    // Several messages of one line share an address.
-    if (this.visible.at(-1)?.[0] === address) return
+    const last = this.visible.at(-1)
+    // Several messages of one line share an address: what a person said must not go with the others.
+    if (last?.[0] === address) {
+      if (who === 'user') this.visible[this.visible.length - 1] = [address, last[1], who]
+      return
+    }
     this.visible.push([address, this.state.turn?.number ?? 0, who])
   }
 

@@ -1,8 +1,8 @@
 /**
- * What calls of the model took, out of a rollout's counts: a running total and the last call's share,
- * said again whenever a rate limit changes, and in newer files a record for each response as well.
- * Each call is derived once, however often it is told. What was copied from a parent is marked, not left
- * out: whether it is counted somewhere else is for whoever adds up.
+ * What calls of the model took, out of a rollout's counts: a running total and the last call's
+ * share, said again whenever a rate limit changes, and in newer files a record for each response as
+ * well. Each call is derived once, however often it is told. What was copied from a parent is
+ * marked, not left out: whether it is counted somewhere else is for whoever adds up.
  * @see docs/usage.md#codex
  */
 import type { Usage } from '../../core/event-map.js'
@@ -98,7 +98,10 @@ function copiedBy(reading: CodexReading, payload: Members): 'record' | 'time' | 
   return time < session.started ? 'time' : undefined
 }
 
-/** To be told of each record before it is read: a copy ends where its lines are no longer all at once. */
+/**
+ * To be told of each record before it is read: a copy ends where its lines are no longer all at
+ * once.
+ */
 export function watchCopy(reading: CodexReading): void {
   const { session, tokens } = reading.state
   const { time } = reading

@@ -1,7 +1,7 @@
 /**
  * Where turns begin and end in a rollout, and what a rollback takes back.
- * Newer versions record both ends. Where they do not, a turn begins with what the user says, and ends
- * where the next one begins; its reason then says that nobody recorded it.
+ * Newer versions record both ends. Where they do not, a turn begins with what the user says, and
+ * ends where the next one begins; its reason then says that nobody recorded it.
  */
 import type { TurnReason } from '../../core/event-map.js'
 import type { CodexReading, CodexTurn } from './codex-state.js'
@@ -34,8 +34,8 @@ export function readTurnEnd(reading: CodexReading, payload: Members): boolean {
 }
 
 /**
- * Something was said. `event` is what a person wrote, `item` may be that or instructions that were put
- * before it, `answer` is the model's.
+ * Something was said. `event` is what a person wrote, `item` may be that or instructions that were
+ * put before it, `answer` is the model's.
  */
 export function beginByContent(reading: CodexReading, what: 'event' | 'item' | 'answer'): void {
   const { turn, turnsRecorded } = reading.state

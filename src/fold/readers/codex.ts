@@ -1,7 +1,7 @@
 /**
  * Codex rollouts as session events: every era, every record type that is known, and any other kept.
  * Knows how a line is wrapped; what each kind of record means is beside this file.
- * @see docs/import.md#codex
+ * @see docs/codex.md
  */
 import { faultEvent, linesOf } from '../import-lines.js'
 import type { Reader } from '../reader.js'
@@ -29,7 +29,9 @@ export const codex: Reader<CodexState> = {
   },
 }
 
-/** One line: `{timestamp, ordinal?, type, payload}`, or what the oldest versions wrote without it. */
+/**
+ * One line: `{timestamp, ordinal?, type, payload}`, or what the oldest versions wrote without it.
+ */
 function readRecord(reading: CodexReading, record: unknown): void {
   if (!isMembers(record)) {
     reading.other('value', record)

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { providerView } from '../../../src/fold/provider/provider-view.js'
 import { codex } from '../../../src/fold/readers/codex.js'
 import {
   bytesOf,
@@ -21,6 +22,7 @@ import {
   said,
   sessionOf,
   told,
+  viewOf,
   wordsOf,
 } from './rollouts.js'
 
@@ -353,6 +355,19 @@ describe('turns', () => {
     ])
   })
 
+  it('T2: a record that was written twice is one message and one call', () => {
+    const once = item({
+      id: 'fc_1',
+      type: 'function_call',
+      name: 'ls',
+      arguments: '{}',
+      call_id: 'c',
+    })
+    const events = sessionOf([meta(), once, once, result('c')])
+    expect(wordsOf(events)).toEqual(['assistant: ls()', 'tool: = done'])
+    expect(dataOf(events, 'tool/call')).toHaveLength(1)
+  })
+
   it('E0: files without a wrapper are read, states among them', () => {
     const events = sessionOf([
       { id: 'old', timestamp: '2025-05-01T10:00:00.000Z', instructions: 'be brief', git: {} },
@@ -463,7 +478,11 @@ describe('what the model sees', () => {
       meta({ model_provider: 'acme' }),
       item({ type: 'reasoning', summary: [], encrypted_content: 'x' }),
     ]
-    expect(dataOf(sessionOf(lines), 'assistant/message')[0]).toMatchObject({ provider: 'acme' })
+    const events = sessionOf([...lines, said('assistant', 'hi')])
+    expect(dataOf(events, 'assistant/message')[0]).toMatchObject({ provider: 'acme' })
+    const { messages, lint } = providerView(viewOf(events), { provider: 'openai-responses' })
+    expect(messages).toHaveLength(1)
+    expect(lint.map(({ kind }) => kind)).toContain('thinking-foreign')
   })
 
   it('is also a patch, whose files are told with its result, and a plan', () => {
@@ -486,6 +505,22 @@ describe('what the model sees', () => {
 
 describe.skipIf(!existsSync(FIXTURES))('real rollouts (skipped without ../shared/fixtures)', () => {
   const files = existsSync(FIXTURES) ? readdirSync(FIXTURES) : []
+
+  it.each(files)('%s passes the view of every provider: each call has one result', (file) => {
+    const bytes = readFileSync(join(FIXTURES, file))
+    const data = { from: 0, lines: 0, bytes }
+    const { events } = codex.read(codex.init(), rawEvent(1, 'import/lines', data))
+    const list = viewOf(events.map((event) => ({ ...rawEvent(1, '', {}), ...event }) as never))
+    const calls = list.filter(({ content }) => {
+      return typeof content !== 'string' && content[0]?.type === 'tool_use'
+    }).length
+    for (const provider of ['openai', 'openai-responses', 'anthropic'] as const) {
+      const text = JSON.stringify(providerView(list, { provider }).messages)
+      const ids = { openai: /"tool_call_id":/g, anthropic: /"tool_use_id":/g }
+      const results = text.match(provider === 'openai-responses' ? /_call_output"/g : ids[provider])
+      expect([provider, results?.length ?? 0]).toEqual([provider, calls])
+    }
+  })
 
   it.each(files)('%s says what a count in Python says', (file) => {
     const bytes = readFileSync(join(FIXTURES, file))
