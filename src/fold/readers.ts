@@ -11,14 +11,22 @@ export function builtInReaders(): Promise<readonly AnyReader[]> {
 }
 
 async function load(): Promise<readonly AnyReader[]> {
-  const [{ openAiAgents }, { importReader }, { claudeCode }, { codex }, { dsh }, { lines }] =
-    await Promise.all([
-      import('./readers/openai-agents.js'),
-      import('./import-reader.js'),
-      import('./readers/claude-code.js'),
-      import('./readers/codex.js'),
-      import('./readers/dsh.js'),
-      import('./readers/lines.js'),
-    ])
-  return [openAiAgents, ...[claudeCode, codex, dsh, lines].map(importReader)]
+  const [
+    { openAiAgents },
+    { exchanges },
+    { importReader },
+    { claudeCode },
+    { codex },
+    { dsh },
+    { lines },
+  ] = await Promise.all([
+    import('./readers/openai-agents.js'),
+    import('./readers/exchange.js'),
+    import('./import-reader.js'),
+    import('./readers/claude-code.js'),
+    import('./readers/codex.js'),
+    import('./readers/dsh.js'),
+    import('./readers/lines.js'),
+  ])
+  return [openAiAgents, exchanges, ...[claudeCode, codex, dsh, lines].map(importReader)]
 }
