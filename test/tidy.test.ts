@@ -360,9 +360,9 @@ describe('the package', () => {
     expect(exportsOf('src/index.ts')).toMatchInlineSnapshot(`
       "DaglogError
       ERROR_KINDS
-      claudeChain
       PRICES_DATED
       PRICE_TABLE
+      claudeChain
       costOf
       deriveMessage
       directory

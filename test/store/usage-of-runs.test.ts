@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/index.js'
+import { parentLink } from '../../src/store/parent-link.js'
 import { usageOfRuns } from '../../src/store/usage-of-runs.js'
 import { temporaryStore } from './temporary.js'
 
@@ -72,7 +73,7 @@ describe('usage of a store', () => {
     const view = await store.inspectRun('a')
     const replay = await store.createRun({
       id: 'again',
-      parent: await store.linkTo(view, undefined, 'replay'),
+      parent: await parentLink(view, undefined, 'replay'),
     })
     await replay.append('assistant/message', answer(1))
     await replay.close()

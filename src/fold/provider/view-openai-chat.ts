@@ -7,7 +7,7 @@ import type { Message } from '../message.js'
 import { base64Of, partsOf, urlOf } from './neutral.js'
 import { CHAT_REASONING } from './openai-chat.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf, without, wordOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, textOf, without } from './shape.js'
 import { type Block, type Dialect, type Entry, NO_RESULT, type ViewContext } from './view.js'
 import {
   argumentsOf,
@@ -28,7 +28,7 @@ export const chatDialect: Dialect = {
     const at = message
     if (own !== undefined) {
       const value = plainJson(own, at, context.lint)
-      const id = given('id', message.role === 'tool' ? wordOf(resultId(value)) : undefined)
+      const id = given('id', message.role === 'tool' ? textOf(resultId(value)) : undefined)
       const kind = message.role === 'tool' ? 'result' : 'content'
       return { at, role: 'user', blocks: [{ kind, value, at, ...id }] }
     }
@@ -37,7 +37,7 @@ export const chatDialect: Dialect = {
     const said: Part[] = []
     for (const part of partsOf(message.content)) {
       if (part.type === 'tool_result') blocks.push(resultBlock(part, message, context))
-      else said.push(part)
+      else if (part.type !== 'text' || part.text !== '') said.push(part)
     }
     if (said.length > 0) blocks.push(userBlock(said, message, context))
     if (blocks.length === 0) context.lint.add(at, 'message-empty', 'message of the user')
@@ -81,7 +81,7 @@ function ownOf({ raw, role, content }: Message): Fields | undefined {
     const fits = raw.role === 'tool' || raw.role === 'function'
     return fits && resultId(raw) === (part as ToolResultPart).id ? raw : undefined
   }
-  if (!['user', 'system', 'developer'].includes(String(raw.role))) return undefined
+  if (!['user', 'system', 'developer'].includes(nameOf(raw.role))) return undefined
   // The responses' form of a message says its type.
   if (raw.type !== undefined) return undefined
   if (typeof raw.content === 'string') return raw.content === '' ? undefined : raw
@@ -112,7 +112,7 @@ function ownAssistant({ raw, provider, interrupted }: Message): Fields | undefin
     return undefined
   if (raw.role !== 'assistant' || raw.type !== undefined) return undefined
   const parts = listOf(raw.content)
-  const fits = parts.every((part) => ['text', 'refusal'].includes(String(fieldsOf(part).type)))
+  const fits = parts.every((part) => ['text', 'refusal'].includes(nameOf(fieldsOf(part).type)))
   return fits ? raw : undefined
 }
 
@@ -133,11 +133,11 @@ function blocksOf(value: Fields, at: Message): Block[] {
   }
   for (const call of listOf(value.tool_calls)) {
     const fields = fieldsOf(call)
-    blocks.push({ kind: 'call', value: fields, at, ...given('id', wordOf(fields.id)) })
+    blocks.push({ kind: 'call', value: fields, at, id: textOf(fields.id) ?? '' })
   }
   if (isFields(value.function_call)) {
-    const id = wordOf(value.function_call.name)
-    blocks.push({ kind: 'call', value: { type: 'function_call' }, at, ...given('id', id) })
+    const id = textOf(value.function_call.name) ?? ''
+    blocks.push({ kind: 'call', value: { type: 'function_call' }, at, id })
   }
   return blocks
 }
@@ -150,7 +150,11 @@ function neutralAssistant(message: Message, context: ViewContext): Fields {
       if (part.text !== '') texts.push({ type: 'text', text: part.text })
     } else if (part.type === 'tool_use') {
       const { id, name } = part
-      calls.push({ id, type: 'function', function: { name, arguments: argumentsOf(part) } })
+      calls.push({
+        id,
+        type: 'function',
+        function: { name, arguments: argumentsOf(part, message, context) },
+      })
     } else if (part.type === 'thinking') {
       context.lint.add(message, 'thinking-foreign', `thinking of ${signer(message)}`)
     } else context.lint.add(message, 'part-dropped', partName(part))

@@ -8,7 +8,7 @@ import type { Message } from '../message.js'
 import { partsOf, urlOf } from './neutral.js'
 import { ANSWER_TYPES, callId, isOutputList, resultId } from './openai-responses.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf, without } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, without } from './shape.js'
 import { type Block, type Dialect, type Entry, NO_RESULT, type ViewContext } from './view.js'
 import {
   argumentsOf,
@@ -38,7 +38,7 @@ export const responsesDialect: Dialect = {
     const said: Part[] = []
     for (const part of partsOf(message.content)) {
       if (part.type === 'tool_result') blocks.push(resultBlock(part, message, context))
-      else said.push(part)
+      else if (part.type !== 'text' || part.text !== '') said.push(part)
     }
     if (said.length > 0) blocks.push(userBlock(said, message, context))
     if (blocks.length === 0) context.lint.add(at, 'message-empty', 'message of the user')
@@ -61,7 +61,7 @@ export const responsesDialect: Dialect = {
 
 /** The answer to a call that nobody answered, in the form that belongs to the call. */
 function missingItem({ id, value }: Block): Fields | undefined {
-  const type = ANSWER_TYPES[String(value.type)]
+  const type = ANSWER_TYPES[nameOf(value.type)]
   switch (type) {
     case 'function_call_output':
     case 'custom_tool_call_output':
@@ -86,7 +86,7 @@ function withoutDangling(blocks: readonly Block[], { lint }: ViewContext): reado
   while (end > 0 && blocks[end - 1]?.kind === 'thinking') {
     end -= 1
     const { at, value } = blocks[end] as Block
-    lint.add(at, 'thinking-dangling', `reasoning ${String(value.id ?? '')}`.trimEnd())
+    lint.add(at, 'thinking-dangling', `reasoning ${nameOf(value.id)}`.trimEnd())
   }
   return end === blocks.length ? blocks : blocks.slice(0, end)
 }
@@ -103,7 +103,7 @@ function ownOf({ raw, role, content }: Message): Fields | undefined {
     return resultId(raw) === (part as ToolResultPart).id ? raw : undefined
   }
   if (raw.role === undefined) return isClientItem(raw) ? raw : undefined
-  if (!['user', 'system', 'developer'].includes(String(raw.role))) return undefined
+  if (!['user', 'system', 'developer'].includes(nameOf(raw.role))) return undefined
   if (raw.type !== undefined && raw.type !== 'message') return undefined
   if (typeof raw.content === 'string') return raw.content === '' ? undefined : raw
   const parts = listOf(raw.content)
@@ -168,7 +168,7 @@ function withoutForeign(blocks: readonly Block[], message: Message, context: Vie
     const { id, type } = block.value
     // A local shell call is answered by this very id.
     if (id === undefined || type === 'local_shell_call') return [block]
-    context.lint.add(message, 'item-id', `id of a ${String(type ?? 'message')}`)
+    context.lint.add(message, 'item-id', `id of a ${nameOf(type) || 'message'}`)
     return [{ ...block, value: unnamed(block.value) }]
   })
 }
@@ -190,7 +190,9 @@ function neutralItems(message: Message, context: ViewContext): Fields[] {
       case 'tool_use': {
         const { id, name } = part
         const call_id = id
-        return [{ type: 'function_call', call_id, name, arguments: argumentsOf(part) }]
+        return [
+          { type: 'function_call', call_id, name, arguments: argumentsOf(part, message, context) },
+        ]
       }
       case 'thinking':
         context.lint.add(message, 'thinking-foreign', `thinking of ${signer(message)}`)
