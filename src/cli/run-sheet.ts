@@ -102,7 +102,7 @@ export class RunSheet {
     const indent = '  '.repeat(depth)
     const label = `${indent}${type}`.padEnd(this.typeWidth)
     out.line(
-      ['dim', `${String(address).padStart(7)}  ${durationText(sinceMs).padStart(9)}  `],
+      ['dim', `${String(address).padStart(5)}  ${durationText(sinceMs).padStart(9)}  `],
       `${label} `,
       ...words,
     )

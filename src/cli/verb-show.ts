@@ -61,6 +61,9 @@ export async function show(call: Call): Promise<ExitCode> {
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
 }
 
+/** What readers look at and derive nothing from: it is a session event itself. */
+const SESSION_TYPE = /^(?:turn|user|assistant|tool|request|step|run)\/|^compaction$/
+
 const NOTHING_RAW: ReadonlySet<string> = new Set()
 
 /** Types of the run that session events are derived from; nothing where there are none. */
@@ -68,7 +71,8 @@ async function rawTypes(view: RunView): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   for (const { types } of await builtInReaders()) {
     for (const type of types) {
-      if (type !== 'import/source' && (await view.last(type)) !== undefined) found.add(type)
+      if (SESSION_TYPE.test(type) || type === 'import/source') continue
+      if ((await view.last(type)) !== undefined) found.add(type)
     }
   }
   return found
