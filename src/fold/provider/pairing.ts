@@ -87,7 +87,7 @@ function answered(
     left.set(call.id, count - 1)
     if (count > 0) continue
     const made = dialect.missingResult(call)
-    lint.add(call.at, 'call-unanswered', `${call.id}${made ? '' : ', which is left out'}`)
+    lint.add(call.at, 'call-unanswered', `call ${call.id}${made ? '' : ', which is left out'}`)
     if (made === undefined) unanswerable.push(call)
     else results.push(made)
   }

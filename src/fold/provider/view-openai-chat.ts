@@ -7,7 +7,7 @@ import type { Message } from '../message.js'
 import { base64Of, partsOf, urlOf } from './neutral.js'
 import { CHAT_REASONING } from './openai-chat.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf, without, wordOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, textOf, without } from './shape.js'
 import { type Block, type Dialect, type Entry, NO_RESULT, type ViewContext } from './view.js'
 import {
   argumentsOf,
@@ -28,7 +28,7 @@ export const chatDialect: Dialect = {
     const at = message
     if (own !== undefined) {
       const value = plainJson(own, at, context.lint)
-      const id = given('id', message.role === 'tool' ? wordOf(resultId(value)) : undefined)
+      const id = given('id', message.role === 'tool' ? textOf(resultId(value)) : undefined)
       const kind = message.role === 'tool' ? 'result' : 'content'
       return { at, role: 'user', blocks: [{ kind, value, at, ...id }] }
     }
@@ -133,11 +133,11 @@ function blocksOf(value: Fields, at: Message): Block[] {
   }
   for (const call of listOf(value.tool_calls)) {
     const fields = fieldsOf(call)
-    blocks.push({ kind: 'call', value: fields, at, ...given('id', wordOf(fields.id)) })
+    blocks.push({ kind: 'call', value: fields, at, id: textOf(fields.id) ?? '' })
   }
   if (isFields(value.function_call)) {
-    const id = wordOf(value.function_call.name)
-    blocks.push({ kind: 'call', value: { type: 'function_call' }, at, ...given('id', id) })
+    const id = textOf(value.function_call.name) ?? ''
+    blocks.push({ kind: 'call', value: { type: 'function_call' }, at, id })
   }
   return blocks
 }
@@ -150,7 +150,11 @@ function neutralAssistant(message: Message, context: ViewContext): Fields {
       if (part.text !== '') texts.push({ type: 'text', text: part.text })
     } else if (part.type === 'tool_use') {
       const { id, name } = part
-      calls.push({ id, type: 'function', function: { name, arguments: argumentsOf(part) } })
+      calls.push({
+        id,
+        type: 'function',
+        function: { name, arguments: argumentsOf(part, message, context) },
+      })
     } else if (part.type === 'thinking') {
       context.lint.add(message, 'thinking-foreign', `thinking of ${signer(message)}`)
     } else context.lint.add(message, 'part-dropped', partName(part))

@@ -190,7 +190,9 @@ function neutralItems(message: Message, context: ViewContext): Fields[] {
       case 'tool_use': {
         const { id, name } = part
         const call_id = id
-        return [{ type: 'function_call', call_id, name, arguments: argumentsOf(part) }]
+        return [
+          { type: 'function_call', call_id, name, arguments: argumentsOf(part, message, context) },
+        ]
       }
       case 'thinking':
         context.lint.add(message, 'thinking-foreign', `thinking of ${signer(message)}`)

@@ -5,6 +5,7 @@ import type { Part, ToolUsePart } from '../../core/content.js'
 import type { Message } from '../message.js'
 import { sameModel } from './model-name.js'
 import { partsOf } from './neutral.js'
+import { plainJson } from './plain-json.js'
 import { fieldsOf } from './shape.js'
 import type { ViewContext } from './view.js'
 
@@ -52,14 +53,14 @@ function isCut(part: ToolUsePart): boolean {
 }
 
 /** The string that the model wrote; else the value as JSON. */
-export function argumentsOf({ arguments: written, input }: ToolUsePart): string {
+export function argumentsOf(
+  { arguments: written, input }: ToolUsePart,
+  message: Message,
+  { lint }: ViewContext,
+): string {
   if (written !== undefined) return written
-  return typeof input === 'string' ? input : (JSON.stringify(input, jsonMember) ?? '{}')
-}
-
-/** What JSON cannot carry, where nothing before has replaced it. */
-function jsonMember(_name: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value
+  if (typeof input === 'string') return input
+  return JSON.stringify(plainJson(input, message, lint)) ?? '{}'
 }
 
 /** Names a part in words, for lint and for what stands in its place. */
