@@ -7,7 +7,7 @@ import { Buffer } from 'node:buffer'
 import type { Part } from '../../core/content.js'
 import type { AssistantMessage, ToolResult } from '../../core/event-map.js'
 import { bytesOf, contentOf, type HistoryEvent } from './neutral.js'
-import { type Fields, fieldsOf, given, isFields, listOf, textOf, wordOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, textOf, wordOf } from './shape.js'
 import { anthropicUsage } from './usage.js'
 
 /** A whole reply. `raw` is the reply itself. `parts`: where more is known than it says. */
@@ -60,7 +60,7 @@ function isResult(block: unknown): block is Fields {
 
 function anthropicResult(block: Fields): ToolResult {
   return {
-    id: String(block.tool_use_id),
+    id: nameOf(block.tool_use_id),
     content: contentOf(anthropicParts(block.content)),
     ...given('isError', block.is_error === true ? true : undefined),
     raw: block,

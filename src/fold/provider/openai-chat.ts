@@ -5,7 +5,7 @@
 import type { Part } from '../../core/content.js'
 import type { AssistantMessage } from '../../core/event-map.js'
 import { callOf, contentOf, type HistoryEvent, mediaOf } from './neutral.js'
-import { type Fields, fieldsOf, given, isFields, listOf, textOf, wordOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, textOf, wordOf } from './shape.js'
 import { chatUsage } from './usage.js'
 
 /** Where servers of this dialect put what the model thought. */
@@ -66,7 +66,7 @@ export function chatAssistantParts(message: Fields, model?: string): Part[] {
   for (const call of listOf(message.tool_calls)) parts.push(chatCall(call))
   if (isFields(message.function_call)) {
     const { name, arguments: written } = message.function_call
-    parts.push(callOf(String(name), String(name), textOf(written) ?? ''))
+    parts.push(callOf(nameOf(name), nameOf(name), textOf(written) ?? ''))
   }
   return parts
 }

@@ -6,7 +6,7 @@
 import type { Part } from '../../core/content.js'
 import type { AssistantMessage, ToolResult } from '../../core/event-map.js'
 import { callOf, contentOf, type HistoryEvent, mediaOf } from './neutral.js'
-import { type Fields, fieldsOf, given, isFields, listOf, textOf, wordOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, textOf, wordOf } from './shape.js'
 import { responsesUsage } from './usage.js'
 
 /**
@@ -124,7 +124,7 @@ function responsesResult(item: Fields): ToolResult | undefined {
 
 /** The id of the call that this item answers. */
 export function resultId(item: Fields): string | undefined {
-  const name = Object.hasOwn(RESULT_IDS, String(item.type)) ? RESULT_IDS[String(item.type)] : ''
+  const name = Object.hasOwn(RESULT_IDS, nameOf(item.type)) ? RESULT_IDS[nameOf(item.type)] : ''
   return name === undefined || name === '' ? undefined : textOf(item[name])
 }
 
@@ -132,7 +132,7 @@ export function resultId(item: Fields): string | undefined {
  * The id by which a call is answered; undefined where the item is no call of the client's tools.
  */
 export function callId(item: Fields): string | undefined {
-  if (!Object.hasOwn(ANSWER_TYPES, String(item.type))) return undefined
+  if (!Object.hasOwn(ANSWER_TYPES, nameOf(item.type))) return undefined
   return textOf(item.call_id) ?? textOf(item.id)
 }
 
@@ -155,7 +155,7 @@ function itemParts(item: Fields, value: unknown, model: string | undefined): Par
     const input = textOf(item.input) ?? ''
     return [{ type: 'tool_use', id, name: item.name, input, arguments: input }]
   }
-  const name = String(item.type).slice(0, -'_call'.length)
+  const name = nameOf(item.type).slice(0, -'_call'.length)
   const input = item.action ?? item.actions ?? item.operation ?? null
   return [{ type: 'tool_use', id, name, input }]
 }

@@ -27,6 +27,16 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** A string, or the empty one: `String()` of an object from outside may throw. */
+export function nameOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** A place in a list; -1 where it is none, so that nothing is there. */
+export function placeOf(value: unknown): number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : -1
+}
+
 /** A string with something in it. */
 export function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -5,7 +5,7 @@ import type { Part } from '../../core/content.js'
 import type { AssistantMessage } from '../../core/event-map.js'
 import { anthropicParts, anthropicReply } from './anthropic.js'
 import { callOf, parsedOr } from './neutral.js'
-import { type Fields, fieldsOf, isFields, listOf, textOf, wordOf } from './shape.js'
+import { type Fields, fieldsOf, isFields, listOf, nameOf, textOf, wordOf } from './shape.js'
 import type { StreamAssembly } from './stream-assembly.js'
 import { StreamRemainder } from './stream-end.js'
 
@@ -87,13 +87,13 @@ function extended(block: OpenBlock, delta: Fields): boolean {
   switch (delta.type) {
     case 'text_delta':
       if (fields.type !== 'text') return false
-      block.fields = { ...fields, text: (textOf(fields.text) ?? '') + String(delta.text) }
+      block.fields = { ...fields, text: (textOf(fields.text) ?? '') + nameOf(delta.text) }
       return true
     case 'thinking_delta':
       if (fields.type !== 'thinking') return false
       block.fields = {
         ...fields,
-        thinking: (textOf(fields.thinking) ?? '') + String(delta.thinking),
+        thinking: (textOf(fields.thinking) ?? '') + nameOf(delta.thinking),
       }
       return true
     case 'signature_delta':
@@ -105,7 +105,7 @@ function extended(block: OpenBlock, delta: Fields): boolean {
       block.fields = { ...fields, citations: [...listOf(fields.citations), delta.citation] }
       return true
     case 'input_json_delta':
-      block.json = (block.json ?? '') + String(delta.partial_json)
+      block.json = (block.json ?? '') + nameOf(delta.partial_json)
       return true
     case 'compaction_delta': {
       if (fields.type !== 'compaction') return false

@@ -7,7 +7,7 @@
  */
 import type { AssistantMessage } from '../../core/event-map.js'
 import { CHAT_REASONING, chatReply } from './openai-chat.js'
-import { type Fields, fieldsOf, isFields, listOf, textOf, wordOf } from './shape.js'
+import { type Fields, fieldsOf, isFields, listOf, nameOf, textOf, wordOf } from './shape.js'
 import type { StreamAssembly } from './stream-assembly.js'
 import { StreamRemainder } from './stream-end.js'
 
@@ -125,13 +125,13 @@ function addCall(calls: OpenCall[], { index, id, type, function: written, ...res
   const call = calls[place] ?? { fields: {}, id: '', type: '', function: undefined }
   calls[place] = call
   call.fields = { ...call.fields, ...rest }
-  if (wordOf(id) !== undefined) call.id = String(id)
-  if (wordOf(type) !== undefined) call.type = String(type)
+  if (wordOf(id) !== undefined) call.id = nameOf(id)
+  if (wordOf(type) !== undefined) call.type = nameOf(type)
   if (!isFields(written)) return
   const { name, arguments: piece, ...beside } = written
   const open = call.function ?? { fields: beside, name: '', arguments: '' }
   call.function = open
-  if (wordOf(name) !== undefined) open.name = String(name)
+  if (wordOf(name) !== undefined) open.name = nameOf(name)
   open.arguments += textOf(piece) ?? ''
 }
 

@@ -6,7 +6,7 @@
  */
 import type { AssistantMessage } from '../../core/event-map.js'
 import { responsesReply } from './openai-responses.js'
-import { type Fields, fieldsOf, isFields, listOf, textOf } from './shape.js'
+import { type Fields, fieldsOf, isFields, listOf, nameOf, placeOf, textOf } from './shape.js'
 import type { StreamAssembly } from './stream-assembly.js'
 import { StreamRemainder } from './stream-end.js'
 
@@ -59,7 +59,7 @@ export class ResponsesStream implements StreamAssembly {
     if (IDLE.test(type)) return undefined
     const [, noun = '', verb = ''] = type.split('.')
     if (noun === 'output_item' && isFields(fields.item)) return this.#item(verb, fields, event)
-    const item = this.#output[Number(fields.output_index)]
+    const item = this.#output[placeOf(fields.output_index)]
     const taken = item !== undefined && extended(item, { noun, verb, fields, type })
     if (!taken) return this.#remainder.keep(event)
     if (verb !== 'delta') return undefined
@@ -77,8 +77,8 @@ export class ResponsesStream implements StreamAssembly {
   }
 
   #item(verb: string, { item, output_index }: Fields, event: unknown): unknown[] | undefined {
-    const known = Number.isInteger(output_index) ? Number(output_index) : this.#output.length
-    const place = Math.min(known, this.#output.length)
+    const known = placeOf(output_index)
+    const place = known >= 0 && known < this.#output.length ? known : this.#output.length
     this.#output[place] = structuredClone(item) as Item
     return verb === 'added' && fieldsOf(item).type !== 'message' ? [event] : undefined
   }
@@ -113,19 +113,19 @@ function extended(item: Item, { noun, verb, type, fields }: ItemEvent): boolean 
   const holder = target.list === undefined ? item : elementOf(item, target.list, fields)
   if (holder === undefined) return false
   const { member } = target
-  if (verb === 'delta') holder[member] = `${textOf(holder[member]) ?? ''}${fields.delta}`
+  if (verb === 'delta') holder[member] = `${textOf(holder[member]) ?? ''}${nameOf(fields.delta)}`
   else holder[member] = fields[member] ?? holder[member]
   return true
 }
 
 function elementOf(item: Item, list: 'content' | 'summary', fields: Fields): Item | undefined {
   const index = list === 'content' ? fields.content_index : fields.summary_index
-  const element = listOf(item[list])[Number(index)]
+  const element = listOf(item[list])[placeOf(index)]
   return isFields(element) ? (element as Item) : undefined
 }
 
 function withPart(item: Item, list: 'content' | 'summary', fields: Fields): boolean {
-  const index = Number(list === 'content' ? fields.content_index : fields.summary_index)
+  const index = placeOf(list === 'content' ? fields.content_index : fields.summary_index)
   const before = listOf(item[list])
   if (!(index >= 0 && index <= before.length)) return false
   item[list] = before.toSpliced(index, 1, structuredClone(fields.part))
@@ -134,7 +134,7 @@ function withPart(item: Item, list: 'content' | 'summary', fields: Fields): bool
 
 function annotated(item: Item, fields: Fields): boolean {
   const holder = elementOf(item, 'content', fields)
-  const index = Number(fields.annotation_index)
+  const index = placeOf(fields.annotation_index)
   const before = listOf(holder?.annotations)
   if (holder === undefined || !(index >= 0 && index <= before.length)) return false
   holder.annotations = before.toSpliced(index, 1, structuredClone(fields.annotation))

@@ -8,7 +8,7 @@ import type { MediaPart, Part, ToolResultPart, ToolUsePart } from '../../core/co
 import type { Message } from '../message.js'
 import { base64Of, partsOf } from './neutral.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf } from './shape.js'
 import {
   type Address,
   type Block,
@@ -95,7 +95,7 @@ const FOREIGN_TYPES = /^(?:image_url|input_|output_|refusal$|file$)/
 
 function hasOwnBlocks({ content, tool_calls }: Fields): boolean {
   if (tool_calls !== undefined) return false
-  return !listOf(content).some((block) => FOREIGN_TYPES.test(String(fieldsOf(block).type)))
+  return !listOf(content).some((block) => FOREIGN_TYPES.test(nameOf(fieldsOf(block).type)))
 }
 
 function textBlock(text: string): Fields {
@@ -114,7 +114,7 @@ function sendable(blocks: readonly Fields[], message: Message, context: ViewCont
 function maySend(block: Fields, message: Message, context: ViewContext): boolean {
   switch (block.type) {
     case 'text': {
-      if (String(block.text).trim() !== '') return true
+      if (nameOf(block.text).trim() !== '') return true
       context.lint.add(message, 'part-empty', 'text without a character')
       return false
     }
@@ -140,9 +140,9 @@ function foreign(message: Message, { lint }: ViewContext): [] {
 }
 
 function blockOf(value: Fields, at: Address): Block {
-  if (value.type === 'tool_use') return { kind: 'call', value, at, id: String(value.id) }
+  if (value.type === 'tool_use') return { kind: 'call', value, at, id: nameOf(value.id) }
   if (value.type === 'tool_result')
-    return { kind: 'result', value, at, id: String(value.tool_use_id) }
+    return { kind: 'result', value, at, id: nameOf(value.tool_use_id) }
   const thinking = value.type === 'thinking' || value.type === 'redacted_thinking'
   return { kind: thinking ? 'thinking' : 'content', value, at }
 }
@@ -194,7 +194,7 @@ function resultBlock(part: ToolResultPart, message: Message, context: ViewContex
   const { id, isError } = part
   const blocks = partsOf(part.content)
     .flatMap((inner) => neutralBlocks(inner, message, context))
-    .filter((block) => block.type !== 'text' || String(block.text).trim() !== '')
+    .filter((block) => block.type !== 'text' || nameOf(block.text).trim() !== '')
   const content = typeof part.content === 'string' ? part.content : blocks
   return {
     type: 'tool_result',

@@ -7,7 +7,7 @@ import type { Message } from '../message.js'
 import { base64Of, partsOf, urlOf } from './neutral.js'
 import { CHAT_REASONING } from './openai-chat.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf, textOf, without } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, textOf, without } from './shape.js'
 import { type Block, type Dialect, type Entry, NO_RESULT, type ViewContext } from './view.js'
 import {
   argumentsOf,
@@ -81,7 +81,7 @@ function ownOf({ raw, role, content }: Message): Fields | undefined {
     const fits = raw.role === 'tool' || raw.role === 'function'
     return fits && resultId(raw) === (part as ToolResultPart).id ? raw : undefined
   }
-  if (!['user', 'system', 'developer'].includes(String(raw.role))) return undefined
+  if (!['user', 'system', 'developer'].includes(nameOf(raw.role))) return undefined
   // The responses' form of a message says its type.
   if (raw.type !== undefined) return undefined
   if (typeof raw.content === 'string') return raw.content === '' ? undefined : raw
@@ -112,7 +112,7 @@ function ownAssistant({ raw, provider, interrupted }: Message): Fields | undefin
     return undefined
   if (raw.role !== 'assistant' || raw.type !== undefined) return undefined
   const parts = listOf(raw.content)
-  const fits = parts.every((part) => ['text', 'refusal'].includes(String(fieldsOf(part).type)))
+  const fits = parts.every((part) => ['text', 'refusal'].includes(nameOf(fieldsOf(part).type)))
   return fits ? raw : undefined
 }
 

@@ -8,7 +8,7 @@ import type { Message } from '../message.js'
 import { partsOf, urlOf } from './neutral.js'
 import { ANSWER_TYPES, callId, isOutputList, resultId } from './openai-responses.js'
 import { plainJson } from './plain-json.js'
-import { type Fields, fieldsOf, given, isFields, listOf, without } from './shape.js'
+import { type Fields, fieldsOf, given, isFields, listOf, nameOf, without } from './shape.js'
 import { type Block, type Dialect, type Entry, NO_RESULT, type ViewContext } from './view.js'
 import {
   argumentsOf,
@@ -61,7 +61,7 @@ export const responsesDialect: Dialect = {
 
 /** The answer to a call that nobody answered, in the form that belongs to the call. */
 function missingItem({ id, value }: Block): Fields | undefined {
-  const type = ANSWER_TYPES[String(value.type)]
+  const type = ANSWER_TYPES[nameOf(value.type)]
   switch (type) {
     case 'function_call_output':
     case 'custom_tool_call_output':
@@ -86,7 +86,7 @@ function withoutDangling(blocks: readonly Block[], { lint }: ViewContext): reado
   while (end > 0 && blocks[end - 1]?.kind === 'thinking') {
     end -= 1
     const { at, value } = blocks[end] as Block
-    lint.add(at, 'thinking-dangling', `reasoning ${String(value.id ?? '')}`.trimEnd())
+    lint.add(at, 'thinking-dangling', `reasoning ${nameOf(value.id)}`.trimEnd())
   }
   return end === blocks.length ? blocks : blocks.slice(0, end)
 }
@@ -103,7 +103,7 @@ function ownOf({ raw, role, content }: Message): Fields | undefined {
     return resultId(raw) === (part as ToolResultPart).id ? raw : undefined
   }
   if (raw.role === undefined) return isClientItem(raw) ? raw : undefined
-  if (!['user', 'system', 'developer'].includes(String(raw.role))) return undefined
+  if (!['user', 'system', 'developer'].includes(nameOf(raw.role))) return undefined
   if (raw.type !== undefined && raw.type !== 'message') return undefined
   if (typeof raw.content === 'string') return raw.content === '' ? undefined : raw
   const parts = listOf(raw.content)
@@ -168,7 +168,7 @@ function withoutForeign(blocks: readonly Block[], message: Message, context: Vie
     const { id, type } = block.value
     // A local shell call is answered by this very id.
     if (id === undefined || type === 'local_shell_call') return [block]
-    context.lint.add(message, 'item-id', `id of a ${String(type ?? 'message')}`)
+    context.lint.add(message, 'item-id', `id of a ${nameOf(type) || 'message'}`)
     return [{ ...block, value: unnamed(block.value) }]
   })
 }
