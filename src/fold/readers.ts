@@ -14,6 +14,7 @@ async function load(): Promise<readonly AnyReader[]> {
   const [
     { openAiAgents },
     { claudeAgentSdk },
+    { exchanges },
     { importReader },
     { claudeCode },
     { codex },
@@ -22,11 +23,12 @@ async function load(): Promise<readonly AnyReader[]> {
   ] = await Promise.all([
     import('./readers/openai-agents.js'),
     import('./readers/claude-agent-sdk.js'),
+    import('./readers/exchange.js'),
     import('./import-reader.js'),
     import('./readers/claude-code.js'),
     import('./readers/codex.js'),
     import('./readers/dsh.js'),
     import('./readers/lines.js'),
   ])
-  return [openAiAgents, claudeAgentSdk, ...[claudeCode, codex, dsh, lines].map(importReader)]
+  return [openAiAgents, claudeAgentSdk, exchanges, ...[claudeCode, codex, dsh, lines].map(importReader)]
 }

@@ -126,8 +126,22 @@ export interface SplitBody {
 export function splitBody(
   provider: ReadProvider,
   body: unknown,
-  { model }: { readonly model?: string } = {},
+  options: { readonly model?: string } = {},
 ): SplitBody {
+  const { header, history } = splitEvents(provider, body, options)
+  const messages = history.flatMap(({ type, data }, seq) => {
+    const message = deriveMessage({ seq, time: 0, type, data, hash: GENESIS })
+    return message === undefined ? [] : [message]
+  })
+  return { header, messages }
+}
+
+/** The same, with the history as events. */
+export function splitEvents(
+  provider: ReadProvider,
+  body: unknown,
+  { model }: { readonly model?: string } = {},
+): { readonly header: RequestHeader; readonly history: readonly HistoryEvent[] } {
   const fields = fieldsOf(body)
   const { system, history, used } = historyPlace(provider, fields)
   const tools = Array.isArray(fields.tools) ? fields.tools : undefined
@@ -144,11 +158,7 @@ export function splitBody(
     ...given('tools', tools),
     ...(Object.keys(params).length === 0 ? {} : { params }),
   }
-  const messages = historyOf(provider, history).flatMap(({ type, data }, seq) => {
-    const message = deriveMessage({ seq, time: 0, type, data, hash: GENESIS })
-    return message === undefined ? [] : [message]
-  })
-  return { header, messages }
+  return { header, history: historyOf(provider, history) }
 }
 
 /** Where a body has its history and its system prompt. */

@@ -1,0 +1,79 @@
+/**
+ * A recorded exchange as a reader wants it: the bodies as the two ends understood them.
+ * Knows the event `http/exchange` by its shape only; what the bodies say is not its business.
+ */
+import zlib from 'node:zlib'
+import { type Fields, fieldsOf, isFields, listOf, nameOf, textOf } from '../provider/shape.js'
+
+export interface ExchangeView {
+  readonly method: string
+  readonly url: string
+  /** Without its content-encoding. */
+  readonly requestBody: Uint8Array
+  /** 0 where no response came. */
+  readonly status: number
+  readonly responseHeaders: readonly (readonly [name: string, value: string])[]
+  /** Without its content-encoding; of a broken one, what could be read. */
+  readonly responseBody: Uint8Array
+  /** Whether the response came to the end that it announced. */
+  readonly complete: boolean
+}
+
+/** More than any model says; a body that grows beyond is not read. */
+const decodedBytesMax = 256 * 1024 * 1024
+
+/** What an `http/exchange` says; undefined where its data is none. */
+export function exchangeOf(data: unknown): ExchangeView | undefined {
+  const { request, response, end } = fieldsOf(data)
+  if (!isFields(request) || typeof request.url !== 'string') return undefined
+  const answer = fieldsOf(response)
+  return {
+    method: nameOf(request.method).toUpperCase(),
+    url: request.url,
+    requestBody: bodyOf(request),
+    status: typeof answer.status === 'number' ? answer.status : 0,
+    responseHeaders: headersOf(answer.headers),
+    responseBody: bodyOf(answer),
+    complete: end === 'complete',
+  }
+}
+
+function headersOf(value: unknown): [string, string][] {
+  return listOf(value).flatMap((pair): [string, string][] => {
+    const [name, text] = listOf(pair)
+    return typeof name === 'string' && typeof text === 'string' ? [[name.toLowerCase(), text]] : []
+  })
+}
+
+function bodyOf({ body, headers, form }: Fields): Uint8Array {
+  const bytes = body instanceof Uint8Array ? body : new TextEncoder().encode(textOf(body) ?? '')
+  if (form !== 'wire') return bytes
+  return headersOf(headers)
+    .filter(([name]) => name === 'content-encoding')
+    .flatMap(([, value]) => value.split(','))
+    .map((coding) => coding.trim().toLowerCase())
+    .reduceRight(decoded, bytes)
+}
+
+/** What can be read of bytes with this coding: a cut body gives what came before the cut. */
+function decoded(bytes: Uint8Array, coding: string): Uint8Array {
+  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH, maxOutputLength: decodedBytesMax }
+  try {
+    if (coding === 'gzip' || coding === 'x-gzip') return zlib.gunzipSync(bytes, options)
+    if (coding === 'deflate') {
+      const wrapped = ((bytes[0] ?? 0) & 0x0f) === 8
+      return wrapped ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options)
+    }
+    if (coding === 'br') {
+      return zlib.brotliDecompressSync(bytes, {
+        finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
+        maxOutputLength: decodedBytesMax,
+      })
+    }
+    const { zstdDecompressSync: zstd } = zlib as { zstdDecompressSync?: typeof zlib.gunzipSync }
+    return coding === 'zstd' && zstd !== undefined ? zstd(bytes) : bytes
+  } catch {
+    // Not what the header says: the reader finds no JSON in it, and says so.
+    return bytes
+  }
+}
