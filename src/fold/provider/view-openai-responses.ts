@@ -38,7 +38,7 @@ export const responsesDialect: Dialect = {
     const said: Part[] = []
     for (const part of partsOf(message.content)) {
       if (part.type === 'tool_result') blocks.push(resultBlock(part, message, context))
-      else said.push(part)
+      else if (part.type !== 'text' || part.text !== '') said.push(part)
     }
     if (said.length > 0) blocks.push(userBlock(said, message, context))
     if (blocks.length === 0) context.lint.add(at, 'message-empty', 'message of the user')

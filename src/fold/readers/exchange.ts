@@ -9,6 +9,7 @@
 import { valueDigest } from '../../core/canonical.js'
 import type { RunEvent } from '../../core/event.js'
 import type { AssistantMessage, CompactionMessage, RequestHeader } from '../../core/event-map.js'
+import { ITEMS_TYPE, REPLACE_TYPE } from '../openai-agents-history.js'
 import { type HistoryEvent, partsOf, toolCallsOf } from '../provider/neutral.js'
 import { splitEvents } from '../provider/provider-view.js'
 import type { Derived, Reader } from '../reader.js'
@@ -50,6 +51,8 @@ const NATIVE: readonly string[] = [
   'request/header',
   'import/source',
   'import/lines',
+  ITEMS_TYPE,
+  REPLACE_TYPE,
 ]
 
 export const exchanges: Reader<State> = {
