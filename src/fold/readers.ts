@@ -30,5 +30,10 @@ async function load(): Promise<readonly AnyReader[]> {
     import('./readers/dsh.js'),
     import('./readers/lines.js'),
   ])
-  return [openAiAgents, claudeAgentSdk, exchanges, ...[claudeCode, codex, dsh, lines].map(importReader)]
+  return [
+    openAiAgents,
+    claudeAgentSdk,
+    exchanges,
+    ...[claudeCode, codex, dsh, lines].map(importReader),
+  ]
 }
