@@ -13,6 +13,7 @@ import { ITEMS_TYPE, REPLACE_TYPE } from '../openai-agents-history.js'
 import { type HistoryEvent, partsOf, toolCallsOf } from '../provider/neutral.js'
 import { splitEvents } from '../provider/provider-view.js'
 import type { Derived, Reader } from '../reader.js'
+import { ENTRY_TYPE } from './claude-agent-sdk.js'
 import { continuedFrom, type ModelRequest, modelReplyOf, modelRequestOf } from './exchange-api.js'
 import { type Continuation, continuationOf, messageKey } from './exchange-history.js'
 import { type ExchangeView, exchangeOf } from './exchange-view.js'
@@ -53,6 +54,7 @@ const NATIVE: readonly string[] = [
   'import/lines',
   ITEMS_TYPE,
   REPLACE_TYPE,
+  ENTRY_TYPE,
 ]
 
 export const exchanges: Reader<State> = {
