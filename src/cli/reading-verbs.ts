@@ -90,6 +90,26 @@ export const READING_VERBS: readonly Verb[] = [
     load: async () => (await import('./verb-state.js')).state,
   },
   {
+    name: 'messages',
+    summary: 'Print the history as a model would be given it, a message a line',
+    arguments: [RUN_AT],
+    flags: [
+      {
+        name: 'provider',
+        type: 'text',
+        value: 'P',
+        summary:
+          'in the form of openai, openai-responses or anthropic; says on stderr what that changed',
+      },
+    ],
+    examples: [
+      { command: 'daglog messages @last', says: 'in neutral form, compactions honoured' },
+      { command: 'daglog messages @last --provider anthropic', says: 'as that API accepts it' },
+    ],
+    exits: [0, 1, 3, 4],
+    load: async () => (await import('./verb-messages.js')).messagesOf,
+  },
+  {
     name: 'search',
     summary:
       'Find a text in what runs hold, and say where: RUN:SEQ, or RUN:SEQ.LINE in a transcript',
