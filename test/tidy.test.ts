@@ -405,6 +405,7 @@ describe('the package', () => {
       type Price
       type PricedCall
       type Projection
+      type ProviderView
       type Reader
       type Ref
       type Run
@@ -428,6 +429,9 @@ describe('the package', () => {
       type TurnBody
       type TurnOptions
       type UsageCall
+      type ViewChange
+      type ViewChangeKind
+      type ViewOptions
       usage
       withPrices"
     `)

@@ -8,7 +8,13 @@ import type { RunEvent } from '../core/event.js'
 import type { RequestHeader } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
+import { messages } from '../fold/messages.js'
 import type { Projection } from '../fold/projection.js'
+import {
+  type ProviderView,
+  providerView,
+  type ViewOptions,
+} from '../fold/provider/provider-view.js'
 import type { OpenWork, RunSummary } from '../fold/run-index.js'
 import { RunIndex } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
@@ -172,6 +178,16 @@ export class RunView {
     const { at } = options
     const seq = at === undefined ? {} : { seq: at }
     return (await this.projecting.at(projection, { ...seq, pending: await this.pending() })).value
+  }
+
+  /**
+   * The history as a provider accepts it: each call with one result, text well-formed, nothing that
+   * another model signed. The log stays as it is; `lint` says what the view changed, and why.
+   * @throws PROVIDER_UNKNOWN
+   */
+  async messages(options: ViewOptions & { readonly at?: number }): Promise<ProviderView> {
+    const { at, ...view } = options
+    return providerView(await this.project(messages, at === undefined ? {} : { at }), view)
   }
 
   /**

@@ -14,6 +14,9 @@ describe('messages', () => {
     await run.append('assistant/message', {
       content: [{ type: 'tool_use', id: 'c', name: 'look', input: {} }],
     })
+    const { messages, lint } = await run.messages({ provider: 'anthropic' })
+    expect(messages).toHaveLength(3)
+    expect(lint.map(({ seq, kind }) => [seq, kind])).toEqual([[2, 'call-unanswered']])
     await store.close()
     const neutral = await daglog(['messages', 'r', '--json'], { cwd })
     expect(JSON.parse(neutral.out)).toMatchObject({
