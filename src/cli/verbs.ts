@@ -153,6 +153,12 @@ export const VERBS: readonly Verb[] = [
       },
       { name: 'force', type: 'switch', summary: 'replace FILE where it is there already' },
       { name: 'refs', type: 'switch', summary: 'leave large payloads out (jsonl, edn)' },
+      {
+        name: 'allow-secrets',
+        type: 'switch',
+        summary:
+          'write what looks like a secret, too; without, its kind and place are named, and nothing is written',
+      },
     ],
     examples: [
       { command: 'daglog export @last --format bundle -o run.daglog', says: 'to send or to keep' },
