@@ -15,6 +15,7 @@ import {
   type Suspect,
   suspectsOf,
 } from './diff-suspects.js'
+import { comparedHeaders, comparedRequest, comparedResponse } from './exchange-outline.js'
 import { diffPayloads, type PayloadDiff } from './payload-diff.js'
 import {
   comparable,
@@ -150,6 +151,7 @@ class DiffReport {
     const found = await this.#compare(suspect)
     if (found === undefined) return undefined
     const tainted =
+      suspect.follows === true ||
       this.#lineage.carries(found) ||
       (pair !== undefined && this.#lineage.follows(pair, ENDING_KINDS.has(kind)))
     return {
@@ -170,14 +172,22 @@ class DiffReport {
       return diffPayloads({ name: pair?.left?.name }, { name: pair?.right?.name })
     const leftRead = await readSide(this.#options.left, left.seq, kind, pair?.left)
     const rightRead = await readSide(this.#options.right, right.seq, kind, pair?.right)
-    if ('value' in leftRead && 'value' in rightRead)
+    if ('value' in leftRead && 'value' in rightRead) {
+      if (kind === 'request') return diffRequests(leftRead.value, rightRead.value)
       return diffPayloads(leftRead.value, rightRead.value)
+    }
     const unreadable = {
       ...('value' in leftRead ? {} : { left: leftRead }),
       ...('value' in rightRead ? {} : { right: rightRead }),
     }
     return { changes: [], unreadable }
   }
+}
+
+/** Keys differ: in what was asked, or else in a header. */
+function diffRequests(left: unknown, right: unknown): Compared | undefined {
+  const asked = diffPayloads(comparedRequest(left), comparedRequest(right))
+  return asked ?? diffPayloads(comparedHeaders(left), comparedHeaders(right))
 }
 
 type Compared = PayloadDiff & Pick<Difference, 'unreadable'>
@@ -200,6 +210,8 @@ async function readSide(
     return { code: 'SEQ_NOT_FOUND', message: `seq ${seq} of run ${view.id} cannot be read` }
   if (event.redacted === true)
     return { code: 'BODY_REDACTED', message: `seq ${seq} of run ${view.id} was redacted` }
+  if (kind === 'response') return { value: comparedResponse(event.data) }
+  if (kind === 'request') return { value: event.data }
   if (node === undefined) return { value: comparable(event.type, event.data) }
   const data = event.data as Readonly<Record<string, unknown>>
   if (kind === 'input' || kind === 'output') return { value: data[kind] }

@@ -7,6 +7,7 @@ import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import { type Payload, type PayloadMember, StepGraph } from '../fold/step-graph.js'
+import { type ExchangePrint, exchangePrint } from './exchange-outline.js'
 import type { RunView } from './run-view.js'
 
 /** A payload by its digest. The digests of equal payloads may differ where keys are in another order. */
@@ -21,6 +22,8 @@ export interface OutlineEvent {
   readonly seq: number
   readonly type: string
   readonly digest: string
+  /** Of one that is an exchange. */
+  readonly exchange?: ExchangePrint
 }
 
 export interface RunOutline {
@@ -33,8 +36,12 @@ export interface RunOutline {
 
 export type OutlinedView = Pick<RunView, 'id' | 'events' | 'event'>
 
-/** What says nothing of what the run did; chunks are given whole by the message they make up. */
-const UNCOUNTED = /^(?:step|run|log|writer)\/|^redaction$|^assistant\/chunk$/
+/**
+ * What says nothing of what the run did; chunks are given whole by the message they make up, and what a
+ * request began by the exchange.
+ */
+const UNCOUNTED =
+  /^(?:step|run|log|writer)\/|^redaction$|^assistant\/chunk$|^http\/(?:start|import)$/
 
 /** Read a run once, without its large values. */
 export async function outlineOf(view: OutlinedView): Promise<RunOutline> {
@@ -73,6 +80,9 @@ function printOf({ value, refs }: Payload, member: PayloadMember): PayloadPrint 
 
 function outlineEvent(event: RunEvent): OutlineEvent {
   const { seq, type, refs = [] } = event
+  const exchange = event.redacted === true ? undefined : exchangePrint(event)
+  if (exchange !== undefined)
+    return { seq, type, digest: `${exchange.request} ${exchange.response}`, exchange }
   const large = refs.map(({ pointer, sha256, kind }) => [pointer, sha256, kind])
   const data = event.redacted === true ? 'redacted' : [comparable(type, event.data), large]
   return { seq, type, digest: valueDigest([type, data]) }
