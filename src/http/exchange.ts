@@ -3,9 +3,9 @@
  * Types only, beside the names of things; knows neither fetch nor sockets nor the log.
  * @see docs/record-replay.md
  */
-import type { ExchangeEnd } from '../core/event-map.js'
+import type { ExchangeEnd } from '../core/http-events.js'
 
-export type { ExchangeEnd } from '../core/event-map.js'
+export type { ExchangeEnd } from '../core/http-events.js'
 
 /** Order, case and duplicates as they came. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
