@@ -1,5 +1,6 @@
-/** `daglog export RUN [--format jsonl|edn|bundle|raw] [-o FILE] [--force] [--refs] [--allow-secrets]` */
+/** `daglog export RUN [--format jsonl|edn|bundle|raw|har] [-o FILE] [--force] [--refs] [--allow-secrets]` */
 import { DaglogError } from '../core/errors.js'
+import { harPieces } from '../http/har-export.js'
 import { rawBytes } from '../importers/stored-lines.js'
 import { ednEvents } from '../store/edn.js'
 import { jsonlEvents } from '../store/jsonl.js'
@@ -11,6 +12,7 @@ import { writeNewFile } from './output-file.js'
 import { bytesText, countText } from './quantity.js'
 import { readable } from './readable.js'
 import { type SecretFinding, secretsOf } from './secret-scan.js'
+import { version } from './version.js'
 
 export async function exportRun(call: Call): Promise<ExitCode> {
   const { out } = call
@@ -73,6 +75,10 @@ async function exported(
   onLeftOut: (what: string) => void,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (what.format === 'bundle') return watched(await store.exportBundle(what.id), onLeftOut)
+  if (what.format === 'har') {
+    const view = { id: what.id, ...readable(await store.inspectRun(what.id), onLeftOut) }
+    return harPieces(view, { program: version(), onLeftOut })
+  }
   if (what.format === 'raw') return rawLines(await store.inspectRun(what.id))
   const events = readable(await store.inspectRun(what.id), onLeftOut)
   const options = { refs: what.refs }

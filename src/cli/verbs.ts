@@ -140,9 +140,9 @@ export const VERBS: readonly Verb[] = [
         name: 'format',
         type: 'text',
         value: 'FORMAT',
-        choices: ['jsonl', 'edn', 'bundle', 'raw'],
+        choices: ['jsonl', 'edn', 'bundle', 'raw', 'har'],
         summary:
-          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte',
+          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte; har is the HTTP traffic, for browsers and Playwright',
       },
       {
         name: 'output',
@@ -166,6 +166,10 @@ export const VERBS: readonly Verb[] = [
       {
         command: 'daglog export claude-0cf3 --format raw -o session.jsonl',
         says: 'the transcript as it was',
+      },
+      {
+        command: 'daglog export @last --format har -o run.har',
+        says: 'its HTTP exchanges; exit 5: one of them has no place in a HAR',
       },
     ],
     exits: [0, 1, 3, 4, 5],

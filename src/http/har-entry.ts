@@ -7,20 +7,20 @@
 import { Buffer } from 'node:buffer'
 import { valueDigest } from '../core/canonical.js'
 import { encodeValue } from '../core/encode.js'
+import type { HttpExchange } from '../core/http-events.js'
 import { exchangeOf } from '../fold/readers/exchange-view.js'
-import type { ExchangeData, HeaderList } from './exchange.js'
+import type { HeaderList } from './exchange.js'
 import { cookiesSent, cookiesSet } from './har-cookies.js'
 import { eventSourceMessages } from './har-event-source.js'
 import type { HarEntry, HarPair, HarRequest, HarResponse } from './har-log.js'
 import { harText } from './har-text.js'
-import { type HarClock, harClock } from './har-times.js'
+import { harClock, timedPieces } from './har-times.js'
 
 /** Of the form of `_daglog`. */
 export const HAR_MEMBER_VERSION = 1
 
-/** @param time When the event was appended, in ms since 1970. */
-export function harEntry(data: ExchangeData, time: number): HarEntry {
-  const clock = harClock(data, time)
+export function harEntry(data: HttpExchange): HarEntry {
+  const clock = harClock(data)
   const request = harRequest(data)
   const response = harResponse(data)
   return {
@@ -30,12 +30,12 @@ export function harEntry(data: ExchangeData, time: number): HarEntry {
     response,
     cache: {},
     timings: clock.timings,
-    ...eventsOf(data, clock),
+    ...eventsOf(data),
     _daglog: daglogMember({ data, request, response }),
   }
 }
 
-function harRequest({ request }: ExchangeData): HarRequest {
+function harRequest({ request }: HttpExchange): HarRequest {
   const { method, url, httpVersion, headers, body } = request
   const type = headerOf(headers, 'content-type')
   return {
@@ -52,7 +52,7 @@ function harRequest({ request }: ExchangeData): HarRequest {
   }
 }
 
-function harResponse(data: ExchangeData): HarResponse {
+function harResponse(data: HttpExchange): HarResponse {
   const { response, end } = data
   const decoded = exchangeOf(data)?.responseBody ?? new Uint8Array()
   const headers = response?.headers ?? []
@@ -77,17 +77,17 @@ function harResponse(data: ExchangeData): HarResponse {
   }
 }
 
-function eventsOf(data: ExchangeData, clock: HarClock): Pick<HarEntry, '_eventSourceMessages'> {
+function eventsOf(data: HttpExchange): Pick<HarEntry, '_eventSourceMessages'> {
   const type = headerOf(data.response?.headers ?? [], 'content-type')
   if (!/^text\/event-stream\b/i.test(type)) return {}
-  return { _eventSourceMessages: eventSourceMessages(clock.pieces) }
+  return { _eventSourceMessages: eventSourceMessages(timedPieces(data)) }
 }
 
 /** What HAR has a field for; what is left of an exchange without it is for `_daglog`. */
 const HEAD_MEMBERS = ['method', 'url', 'headers', 'status'] as const
 
 function daglogMember(parts: {
-  readonly data: ExchangeData
+  readonly data: HttpExchange
   readonly request: HarRequest
   readonly response: HarResponse
 }): unknown {
@@ -120,7 +120,7 @@ function restOf(head: object): Record<string, unknown> {
 }
 
 /** The body of the response as it was on the wire, where the text of the entry says it otherwise. */
-function wireBody({ response }: ExchangeData, { content }: HarResponse): string | undefined {
+function wireBody({ response }: HttpExchange, { content }: HarResponse): string | undefined {
   if (response === undefined) return undefined
   const stored = Buffer.from(response.body)
   const shown = Buffer.from(content.text, content.encoding === 'base64' ? 'base64' : 'utf8')

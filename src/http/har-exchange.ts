@@ -6,14 +6,15 @@
 import { Buffer } from 'node:buffer'
 import { applyTags } from '../core/decode.js'
 import type { Tagging } from '../core/encode.js'
+import type { HttpExchange } from '../core/http-events.js'
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../fold/provider/shape.js'
-import type { ExchangeData, HeaderList } from './exchange.js'
+import type { HeaderList } from './exchange.js'
 import { HAR_MEMBER_VERSION, harDigest } from './har-entry.js'
 import { type Refused, type ToldExchange, toldExchange } from './har-foreign.js'
 import { bytesOfHarText } from './har-text.js'
 
 /** Either our own as it was, or what another program's entry tells, or why it gives none. */
-export type HarReading = { readonly ours: ExchangeData } | ToldExchange | Refused
+export type HarReading = { readonly ours: HttpExchange } | ToldExchange | Refused
 
 /** What no HAR of others ever holds. */
 export const HAR_NEVER_HOLDS: readonly string[] = [
@@ -31,7 +32,7 @@ export function exchangeOfHar(entry: unknown): HarReading {
 }
 
 /** The exchange that an entry was made of; undefined where anything in it is another. */
-function oursOf({ request, response, _daglog }: Fields): ExchangeData | undefined {
+function oursOf({ request, response, _daglog }: Fields): HttpExchange | undefined {
   if (!isFields(_daglog) || _daglog.version !== HAR_MEMBER_VERSION) return undefined
   const { sha256, ...member } = _daglog
   if (harDigest(request, response, member) !== sha256) return undefined
@@ -60,7 +61,7 @@ function oursOf({ request, response, _daglog }: Fields): ExchangeData | undefine
       body: bytesOfHarText(fieldsOf(asked.postData)) ?? new Uint8Array(),
     },
     ...answer,
-  } as unknown as ExchangeData
+  } as unknown as HttpExchange
 }
 
 function storedBody(wire: string | undefined, content: Fields): Uint8Array {

@@ -176,10 +176,11 @@ class ForeignEntry {
     if (said === undefined) {
       if (answered) return 'complete'
       this.#lost.add('why a request was not answered')
-      return 'upstream-reset'
+      return 'unreachable'
     }
     if (/timed?[\s_-]?out/i.test(said)) return 'timeout'
-    return /abort|cancel/i.test(said) ? 'client-abort' : 'upstream-reset'
+    if (/abort|cancel/i.test(said)) return 'client-abort'
+    return answered ? 'upstream-reset' : 'unreachable'
   }
 
   #times(): Pick<ToldExchange, 'started' | 'headMs' | 'totalMs'> {

@@ -1,7 +1,8 @@
 /**
- * When what of an exchange happened, as HAR says it.
+ * When what of an exchange happened, as HAR says it: milliseconds where daglog has microseconds.
  */
-import type { ExchangeData } from './exchange.js'
+import type { HttpExchange } from '../core/http-events.js'
+import { exchangeOf } from '../fold/readers/exchange-view.js'
 import type { TimedPiece } from './har-event-source.js'
 import type { HarTimings } from './har-log.js'
 
@@ -10,15 +11,54 @@ export interface HarClock {
   readonly started: number
   readonly total: number
   readonly timings: HarTimings
-  /** The decoded body of the response. */
-  readonly pieces: readonly TimedPiece[]
 }
 
-export function harClock(data: ExchangeData, time: number): HarClock {
-  return {
-    started: time,
-    total: 0,
-    timings: { send: 0, wait: 0, receive: 0 },
-    pieces: [{ bytes: data.response?.body ?? new Uint8Array(), at: time }],
+export function harClock({ timing }: HttpExchange): HarClock {
+  const { started, headUs, endUs } = timing
+  const total = endUs / 1000
+  const wait = (headUs ?? endUs) / 1000
+  // When the request had been sent is not known apart: waiting begins with it.
+  return { started, total, timings: { send: 0, wait, receive: round(total - wait) } }
+}
+
+/** Differences of fractions are no fractions of differences. */
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+/**
+ * The body of the response, decoded, as it came. Of one that came with a content-encoding the pieces are
+ * pieces of that: its text is given whole, at the end.
+ */
+export function timedPieces(data: HttpExchange): TimedPiece[] {
+  const { response, chunks, timing } = data
+  const body = exchangeOf(data)?.responseBody ?? new Uint8Array()
+  const end = timing.started + timing.endUs / 1000
+  if (response === undefined || body.length !== response.body.length)
+    return [{ bytes: body, at: end }]
+  const pieces: TimedPiece[] = []
+  let [from, us] = [0, timing.headUs ?? 0]
+  for (const [length, afterUs] of chunkTable(chunks)) {
+    us += afterUs
+    pieces.push({ bytes: body.subarray(from, from + length), at: timing.started + us / 1000 })
+    from += length
   }
+  if (from < body.length) pieces.push({ bytes: body.subarray(from), at: end })
+  return pieces
+}
+
+/** Length and time since the piece before, of each. */
+function* chunkTable(chunks: Uint8Array): Generator<readonly [length: number, afterUs: number]> {
+  const numbers: number[] = []
+  let [value, scale] = [0, 1]
+  for (const byte of chunks) {
+    value += (byte & 0x7f) * scale
+    scale *= 128
+    if (byte >= 0x80) continue
+    numbers.push(value)
+    value = 0
+    scale = 1
+  }
+  for (let at = 0; at + 1 < numbers.length; at += 2)
+    yield [numbers[at] as number, numbers[at + 1] as number]
 }

@@ -3,6 +3,8 @@
  * Finds what has a form of its own; a password in a sentence has none.
  */
 
+import { SECRET_FORMS } from '../core/secret-forms.js'
+
 export interface SecretPlace {
   readonly kind: string
   /** Of its first byte, from the start of the bytes. */
@@ -14,61 +16,37 @@ export interface SecretPlace {
 /** Enough of any secret to know it for one, in bytes. */
 export const SECRET_BYTES_MAX = 512
 
-interface Kind {
-  readonly kind: string
-  /** Texts of which each one of the kind holds one: they are looked for first, and fast. */
-  readonly hints: readonly string[]
-  readonly pattern: string
+/** Of each form texts of which a secret holds one: they are looked for first, and fast. */
+const HINTS: Readonly<Record<string, readonly string[]>> = {
+  'Anthropic key': ['sk-'],
+  'OpenAI key': ['sk-'],
+  'GitHub token': ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
+  'GitLab token': ['glpat-'],
+  'AWS access key': ['AKIA', 'ASIA'],
+  'Google key': ['AIza'],
+  'Slack token': ['xox'],
+  'npm token': ['npm_'],
+  'Hugging Face token': ['hf_'],
+  'Stripe key': ['_live_'],
+  'private key': ['PRIVATE KEY-----'],
+  'JSON web token': ['eyJ'],
+  'password in a URL': ['://'],
+  'bearer header': ['earer '],
 }
-
-/** Of two that fit one place, the first. */
-const KINDS: readonly Kind[] = [
-  { kind: 'Anthropic key', hints: ['sk-'], pattern: 'sk-ant-[A-Za-z0-9_-]{20,}' },
-  { kind: 'OpenAI key', hints: ['sk-'], pattern: 'sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}' },
-  {
-    kind: 'GitHub token',
-    hints: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
-    pattern: 'gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}',
-  },
-  { kind: 'GitLab token', hints: ['glpat-'], pattern: 'glpat-[A-Za-z0-9_-]{20,}' },
-  {
-    kind: 'AWS access key',
-    hints: ['AKIA', 'ASIA'],
-    pattern: '(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])',
-  },
-  { kind: 'Google key', hints: ['AIza'], pattern: 'AIza[0-9A-Za-z_-]{35}' },
-  { kind: 'Slack token', hints: ['xox'], pattern: 'xox[abeprs]-[A-Za-z0-9-]{20,}' },
-  { kind: 'npm token', hints: ['npm_'], pattern: 'npm_[A-Za-z0-9]{36}' },
-  { kind: 'Hugging Face token', hints: ['hf_'], pattern: 'hf_[A-Za-z0-9]{30,}' },
-  { kind: 'Stripe key', hints: ['_live_'], pattern: '(?:sk|rk)_live_[A-Za-z0-9]{20,}' },
-  {
-    kind: 'private key',
-    hints: ['PRIVATE KEY-----'],
-    pattern: '-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----',
-  },
-  {
-    kind: 'JSON web token',
-    hints: ['eyJ'],
-    pattern: 'eyJ[A-Za-z0-9_-]{10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
-  },
-  {
-    kind: 'password in a URL',
-    hints: ['://'],
-    pattern: '[a-z][a-z0-9+]{2,12}://[^\\s:/@"\\\\]{1,64}:[^\\s:/@"\\\\$<{*]{3,128}@',
-  },
-  { kind: 'bearer header', hints: ['earer '], pattern: '[Bb]earer [A-Za-z0-9._~+/-]{24,}' },
-]
 
 /** Not inside a longer word: much base64 would look like a key otherwise. */
 const NOT_INSIDE = '(?<![A-Za-z0-9_-])'
 
+/** What a recorder put in a secret's place is none. */
+const SCRUBBED = 'daglog-scrubbed-'
+
 /** Each hint with the kinds that it may be of, in one expression: the n-th group is the n-th kind. */
 const BY_HINT: readonly (readonly [hint: string, kinds: readonly string[], pattern: RegExp])[] = [
-  ...new Set(KINDS.flatMap(({ hints }) => hints)),
+  ...new Set(SECRET_FORMS.flatMap(([kind]) => HINTS[kind] ?? [])),
 ].map((hint) => {
-  const kinds = KINDS.filter(({ hints }) => hints.includes(hint))
-  const patterns = kinds.map(({ pattern }) => `(${pattern})`).join('|')
-  return [hint, kinds.map(({ kind }) => kind), new RegExp(`${NOT_INSIDE}(?:${patterns})`, 'g')]
+  const forms = SECRET_FORMS.filter(([kind]) => HINTS[kind]?.includes(hint))
+  const patterns = forms.map(([, pattern]) => `(${pattern})`).join('|')
+  return [hint, forms.map(([kind]) => kind), new RegExp(`${NOT_INSIDE}(?:${patterns})`, 'g')]
 })
 
 /** How far in front of its hint a secret may begin, and one more for what it may not be inside of. */
@@ -112,7 +90,7 @@ function placeAround(
   for (const match of text.matchAll(by.pattern)) {
     const start = from + match.index
     if (start > by.at) return undefined
-    if (start + match[0].length <= by.at) continue
+    if (start + match[0].length <= by.at || match[0].includes(SCRUBBED)) continue
     const kind = match.slice(1).findIndex((group) => group !== undefined)
     return { kind: by.kinds[kind] as string, at: start, length: match[0].length }
   }

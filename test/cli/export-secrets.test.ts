@@ -5,17 +5,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { SECRET_FORMS } from '../../src/core/secret-forms.js'
 import { secretsIn } from '../../src/importers/secrets.js'
+import { exchangeData } from '../http/exchanges.js'
 import { daglog, json, workplace } from './command.js'
 
 const KEY = `sk-ant-${'a1B2'.repeat(8)}`
 const OTHER = `ghp_${'c3D4'.repeat(9)}`
 const FORMATS = ['jsonl', 'edn', 'bundle']
-
-function exchange(body: Uint8Array, headers: readonly (readonly [string, string])[]) {
-  const request = { method: 'POST', url: 'https://x.test/', headers, body, form: 'wire' }
-  return { request, response: { status: 200, headers: [], body, form: 'wire' }, end: 'complete' }
-}
 
 describe('daglog export of a run with secrets in it', () => {
   it('16. vcr#704: is refused in each form, by kind and place, and nothing is written', async () => {
@@ -69,9 +66,10 @@ describe('daglog export of a run with secrets in it', () => {
     const { cwd } = await workplace(async (store) => {
       const run = await store.createRun({ id: 'packed' })
       const body = gzipSync(`{"token":"${OTHER}"}`)
-      await run.append('http/exchange', exchange(body, [['Content-Encoding', 'gzip']]))
-      const long = [['Content-Encoding', 'gzip'] as const, ['x-long', 'y'.repeat(5000)] as const]
-      await run.append('http/exchange', exchange(body, long))
+      const short = [['Content-Encoding', 'gzip']] as const
+      const long = [...short, ['x-long', 'y'.repeat(5000)]] as const
+      for (const headers of [short, long])
+        await run.append('http/exchange', exchangeData({ asked: body, askedWith: headers }))
     })
     const { code, err } = await daglog(['export', 'packed'], { cwd })
     expect(code).toBe(1)
@@ -82,6 +80,7 @@ describe('daglog export of a run with secrets in it', () => {
   it('does not stop what only looks like one', async () => {
     const { cwd } = await workplace(async (store) => {
       const run = await store.createRun({ id: 'clean' })
+      await run.append('note', { text: `Bearer daglog-scrubbed-${'0'.repeat(16)}` })
       await run.append('note', { text: 'https://example.com/a:b risk-assessment-of-a-long-name' })
     })
     for (const format of FORMATS)
@@ -90,6 +89,30 @@ describe('daglog export of a run with secrets in it', () => {
 })
 
 describe('secrets in bytes', () => {
+  it('have a hint for each form, so that none is passed over', () => {
+    const samples: Record<string, string> = {
+      'Anthropic key': KEY,
+      'OpenAI key': `sk-proj-${'a'.repeat(32)}`,
+      'GitHub token': `github_pat_${'a'.repeat(40)}`,
+      'GitLab token': `glpat-${'a'.repeat(20)}`,
+      'AWS access key': `ASIA${'A'.repeat(16)}`,
+      'Google key': `AIza${'a'.repeat(35)}`,
+      'Slack token': `xoxb-${'1'.repeat(20)}`,
+      'npm token': `npm_${'a'.repeat(36)}`,
+      'Hugging Face token': `hf_${'a'.repeat(30)}`,
+      'Stripe key': `rk_live_${'a'.repeat(20)}`,
+      'private key': '-----BEGIN RSA PRIVATE KEY-----',
+      'JSON web token': `eyJ${'a'.repeat(20)}.eyJ${'b'.repeat(20)}.${'c'.repeat(20)}`,
+      'password in a URL': 'postgres://user:hunter2@db/x',
+      'bearer header': `Bearer ${'a'.repeat(30)}`,
+    }
+    expect(Object.keys(samples)).toEqual(SECRET_FORMS.map(([kind]) => kind))
+    for (const [kind, sample] of Object.entries(samples))
+      expect([...secretsIn(Buffer.from(`x ${sample} y`))].map((found) => found.kind)).toEqual([
+        kind,
+      ])
+  })
+
   it('are found wherever they begin, and one inside another once', () => {
     const places = (text: string) => [...secretsIn(Buffer.from(text))]
     for (const before of [0, 1, 63, 64, 65, 700]) {
