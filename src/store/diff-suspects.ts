@@ -50,6 +50,8 @@ export interface Suspects {
   readonly suspects: readonly Suspect[]
   /** Whether the events were too different to be aligned in the best way. */
   readonly bounded: boolean
+  /** How many each run has, and how many stand for one of the other. */
+  readonly exchanges: { readonly left: number; readonly right: number; readonly paired: number }
 }
 
 export function suspectsOf(
@@ -72,7 +74,13 @@ export function suspectsOf(
   if (left.end !== undefined && right.end !== undefined && left.end.digest !== right.end.digest)
     suspects.push(...eventSuspects(left.end, right.end))
   for (const pair of match.moved) suspects.push(stepSuspect('order', pair))
-  return { suspects: order.sorted(suspects), bounded: events.cut }
+  const has = ({ exchange }: OutlineEvent): boolean => exchange !== undefined
+  const exchanges = {
+    left: left.events.filter(has).length,
+    right: right.events.filter(has).length,
+    paired: events.pairs.filter(([a, b]) => a?.exchange !== undefined && b !== undefined).length,
+  }
+  return { suspects: order.sorted(suspects), bounded: events.cut, exchanges }
 }
 
 /** What differs, going by digests, between two steps that stand for each other; or that only one is there. */

@@ -15,7 +15,13 @@ import {
   type Suspect,
   suspectsOf,
 } from './diff-suspects.js'
-import { comparedHeaders, comparedRequest, comparedResponse } from './exchange-outline.js'
+import {
+  comparedHeaders,
+  comparedRequest,
+  comparedResponse,
+  type HistoryParting,
+  historyParting,
+} from './exchange-outline.js'
 import { diffPayloads, type PayloadDiff } from './payload-diff.js'
 import {
   comparable,
@@ -43,6 +49,8 @@ export interface Difference extends PayloadDiff {
   readonly tainted?: true
   /** It makes no run differ. */
   readonly soft?: true
+  /** Of two requests to a model: where their messages part. */
+  readonly history?: HistoryParting
   /** What could not be read, so that nothing is known of its changes. */
   readonly unreadable?: { readonly left?: Unreadable; readonly right?: Unreadable }
 }
@@ -70,6 +78,8 @@ export interface RunDiff {
   readonly cut?: number
   /** Steps of each run, and pairs of steps without a difference. */
   readonly steps: { readonly left: number; readonly right: number; readonly same: number }
+  /** The same of exchanges, where there are any. */
+  readonly exchanges?: { readonly left: number; readonly right: number; readonly same: number }
   /** What of either run was not compared, since it does not fit or cannot be read. */
   readonly odd: { readonly left: readonly OddEvent[]; readonly right: readonly OddEvent[] }
   /** Set where the events were too different to be aligned in the best way. */
@@ -88,7 +98,7 @@ export async function diffRuns(options: DiffOptions): Promise<RunDiff> {
   const left = await outlineOf(options.left)
   const right = await outlineOf(options.right)
   const match = matchSteps(left.graph.nodes, right.graph.nodes)
-  const { suspects, bounded } = suspectsOf(left, right, match)
+  const { suspects, bounded, exchanges } = suspectsOf(left, right, match)
   const lineage = new DiffLineage({ pairs: match.pairs, left: left.graph, right: right.graph })
   const report = new DiffReport(options, lineage)
   for (const suspect of suspects) await report.examine(suspect)
@@ -102,12 +112,21 @@ export async function diffRuns(options: DiffOptions): Promise<RunDiff> {
     differences,
     ...(cut > 0 && { cut }),
     steps: { left: left.graph.nodes.length, right: right.graph.nodes.length, same: same.length },
+    ...(exchanges.left + exchanges.right > 0 && {
+      exchanges: {
+        left: exchanges.left,
+        right: exchanges.right,
+        same: exchanges.paired - report.otherExchanges.size,
+      },
+    }),
     odd: { left: left.graph.odd, right: right.graph.odd },
     ...(bounded && { bounded }),
   }
 }
 
 class DiffReport {
+  /** Left seqs of exchanges that both have and that are not the same. */
+  readonly otherExchanges = new Set<number>()
   readonly differences: Difference[] = []
   first: Difference | undefined
   cut = 0
@@ -129,16 +148,23 @@ class DiffReport {
     if (!listed && (soft || this.first !== undefined)) {
       this.cut += 1
       if (!soft && suspect.pair !== undefined) this.#lineage.note(suspect.pair)
+      this.#noteExchange(suspect)
       return
     }
     const difference = await this.#differenceOf(suspect)
     if (difference === undefined) return
+    this.#noteExchange(suspect)
     if (listed) this.differences.push(difference)
     else this.cut += 1
     if (soft) return
     this.first ??= difference
     if (suspect.pair !== undefined) this.#lineage.note(suspect.pair)
     this.#lineage.noteValues(difference)
+  }
+
+  #noteExchange({ kind, left, right }: Suspect): void {
+    const isExchange = kind === 'request' || kind === 'response'
+    if (isExchange && left !== undefined && right !== undefined) this.otherExchanges.add(left.seq)
   }
 
   async #differenceOf(suspect: Suspect): Promise<Difference | undefined> {
@@ -187,10 +213,12 @@ class DiffReport {
 /** Keys differ: in what was asked, or else in a header. */
 function diffRequests(left: unknown, right: unknown): Compared | undefined {
   const asked = diffPayloads(comparedRequest(left), comparedRequest(right))
-  return asked ?? diffPayloads(comparedHeaders(left), comparedHeaders(right))
+  if (asked === undefined) return diffPayloads(comparedHeaders(left), comparedHeaders(right))
+  const history = historyParting(left, right)
+  return history === undefined ? asked : { ...asked, history }
 }
 
-type Compared = PayloadDiff & Pick<Difference, 'unreadable'>
+type Compared = PayloadDiff & Pick<Difference, 'unreadable' | 'history'>
 
 /** What one side of a suspect holds, its large values read. */
 async function readSide(

@@ -6,8 +6,11 @@
 import { isUtf8 } from 'node:buffer'
 import { valueDigest } from '../core/canonical.js'
 import type { RunEvent } from '../core/event.js'
-import { fieldsOf, isFields, nameOf, without, wordOf } from '../fold/provider/shape.js'
+import { sha256 } from '../core/hash.js'
+import { splitEvents } from '../fold/provider/provider-view.js'
+import { fieldsOf, given, isFields, nameOf, without, wordOf } from '../fold/provider/shape.js'
 import { modelReplyOf, modelRequestOf } from '../fold/readers/exchange-api.js'
+import { messageKey } from '../fold/readers/exchange-history.js'
 import { type ExchangeView, exchangeOf } from '../fold/readers/exchange-view.js'
 
 export interface ExchangePrint {
@@ -20,13 +23,17 @@ export interface ExchangePrint {
 
 export const EXCHANGE_TYPE = 'http/exchange'
 
-/** Bodies may lie out of line. Undefined where the event holds none. */
+/** Of what may lie out of line while the rest is read. */
+export const EXCHANGE_BODY = /^\/(?:request|response)\/body$/
+
+/** Bodies may lie out of line, and nothing else. Undefined where the event holds none. */
 export function exchangePrint({ type, data, refs = [] }: RunEvent): ExchangePrint | undefined {
   if (type !== EXCHANGE_TYPE || !isFields(data) || !isFields(data.request)) return undefined
   const { request, key, end } = data
   const response = fieldsOf(data.response)
   const body = (side: string, inline: unknown): unknown =>
-    refs.find(({ pointer }) => pointer === `/${side}/body`)?.sha256 ?? inline
+    refs.find(({ pointer }) => pointer === `/${side}/body`)?.sha256 ??
+    (inline instanceof Uint8Array ? sha256(inline) : inline)
   const { method, url } = request
   return {
     label: `${nameOf(method).toUpperCase()} ${withoutQuery(nameOf(url))}`,
@@ -44,6 +51,35 @@ export function comparedRequest(data: unknown): unknown {
   const view = exchangeOf(data)
   if (view === undefined) return data
   return { method: view.method, url: view.url, body: bodyValue(view.requestBody) }
+}
+
+/** How far two requests to a model tell the same history. */
+export interface HistoryParting {
+  /** Messages that both begin with. */
+  readonly same: number
+  /** What comes next, by its type; left out where nothing does. */
+  readonly left?: string
+  readonly right?: string
+}
+
+/** Undefined where not both are requests to a model, or where their histories are the same. */
+export function historyParting(left: unknown, right: unknown): HistoryParting | undefined {
+  const [a, b] = [historyOf(left), historyOf(right)]
+  if (a === undefined || b === undefined) return undefined
+  let same = 0
+  while (same < a.length && same < b.length && a[same]?.key === b[same]?.key) same += 1
+  const [nextLeft, nextRight] = [a[same]?.type, b[same]?.type]
+  if (nextLeft === undefined && nextRight === undefined) return undefined
+  return { same, ...given('left', nextLeft), ...given('right', nextRight) }
+}
+
+function historyOf(data: unknown): { readonly type: string; readonly key: string }[] | undefined {
+  const view = exchangeOf(data)
+  const request = view === undefined ? undefined : modelRequestOf(view)
+  if (request === undefined) return undefined
+  const { provider, body, model } = request
+  const { history } = splitEvents(provider, body, given('model', model))
+  return history.map((one) => ({ type: one.type, key: messageKey(one) }))
 }
 
 /** The headers of a request, where nothing else differs. */
