@@ -15,6 +15,7 @@ import { readRopeAsync } from '../value/rope.js'
 import type { RawEvent } from './event-reader.js'
 import type { RunView } from './run-view.js'
 import { type Excerpt, excerptOf, HitContext } from './search-context.js'
+import { mayHoldPacked, packedBodies } from './search-packed.js'
 import { Pattern } from './search-pattern.js'
 import { RopeSearch } from './search-rope.js'
 import { loadValue, missing } from './values.js'
@@ -106,6 +107,7 @@ export class Search {
     const data = dataOf(frame.body)
     const refs = readableRefsOf(frame.body)
     const small = bytesOf(frame.body)
+    const packed = mayHoldPacked(frame)
     for (const found of this.inBytes(data)) yield { ...hit, ...excerptOf(data, found) }
     for (const [pointer, bytes] of small) {
       for (const found of this.inBytes(bytes)) {
@@ -121,6 +123,9 @@ export class Search {
         if (!(error instanceof DaglogError) || error.kind !== 'damage') throw error
         this.skip(view.id, seq, error.message)
       }
+    }
+    for (const { pointer, bytes } of packed ? await packedBodies(view, seq) : []) {
+      for (const found of this.inBytes(bytes)) yield { ...hit, ...excerptOf(bytes, found), pointer }
     }
   }
 
