@@ -371,6 +371,7 @@ describe('the package', () => {
       messages
       openStore
       requestHeader
+      state
       step
       steps
       todo

@@ -74,6 +74,10 @@ export class RunView {
       context,
       isHeld: () => this.isHeld(),
       end: async () => (await this.load()).head,
+      lastSeq: async (types) => {
+        const { index } = await this.load()
+        return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
+      },
       source: () => this.source(),
       parent: () => this.foldedParent(),
     }
