@@ -341,7 +341,7 @@ export class Projecting {
 }
 
 /** Fewest events between two snapshots of one projection. */
-const EVENTS_MIN = { turn: 64, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
+const EVENTS_MIN = { turn: 256, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
 /** Bytes of a snapshot that one event pays for. */
 const BYTES_PER_EVENT = { turn: 2048, close: 16_384, running: 1024 } as const
 
