@@ -626,8 +626,8 @@ describe.skipIf(real.skip !== undefined)('13: references to live state', () => {
 
 describe.skipIf(real.skip !== undefined)('14: a DeltaChannel', () => {
   const config = { configurable: { thread_id: 't' } }
-  const shape = (messages: { id: string; content: string; constructor: { name: string } }[]) =>
-    messages.map(({ id, content, constructor }) => [constructor.name, id, content])
+  const shape = (messages: { id: string; content: string; getType(): string }[]) =>
+    messages.map((message) => [message.getType(), message.id, message.content])
 
   promise('is rebuilt over its snapshots, in each step of its history', async (opened) => {
     const options = { steps: 25, delta: 7 }
