@@ -102,13 +102,18 @@ export async function openDaglog(
   const { DaglogSaver } = await import('../../src/langgraph.js')
   const opening = async () => {
     const store = await openStore(dir, { onNotice: () => {} })
-    return { store, saver: new DaglogSaver(store, options) as unknown as Saver }
+    const ours = new DaglogSaver(store, options)
+    const close = async () => {
+      await ours.close()
+      await store.close()
+    }
+    return { store, close, saver: ours as unknown as Saver }
   }
   let now = await opening()
   onTestFinished(async () => {
     const report = await now.store.verify()
     expect([report.ok, report.runs.filter(({ ok }) => !ok)]).toEqual([true, []])
-    await now.store.close()
+    await now.close()
   })
   return {
     dir,
@@ -119,7 +124,7 @@ export async function openDaglog(
       return now.saver
     },
     async reopen() {
-      await now.store.close()
+      await now.close()
       now = await opening()
       return now.saver
     },
