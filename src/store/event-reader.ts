@@ -69,9 +69,7 @@ export async function* readEvents(
     for await (const raw of readSpan(source, span, span === start.span ? start.from : 0)) {
       if (raw.seq > to) return
       if (wanted(raw))
-        yield raw.type === GAP
-          ? gapEvent(raw)
-          : await readableEvent(source, raw, options)
+        yield raw.type === GAP ? gapEvent(raw) : await readableEvent(source, raw, options)
     }
   }
 }

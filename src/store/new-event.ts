@@ -11,7 +11,7 @@ export interface NewEvent extends AppendOptions {
 }
 
 /** An event with values that share all they can with those before them. */
-export interface TreeEvent extends NewEvent {
+export interface TreeEvent extends Omit<NewEvent, 'op'> {
   /** By pointer; `data` has `null` there. */
   readonly trees: ReadonlyMap<string, Tree>
 }

@@ -111,10 +111,7 @@ export class Run extends RunView {
    */
   async appendTrees(events: readonly TreeEvent[]): Promise<readonly Appended[]> {
     for (const { type, data } of events) checkUserEvent(type, data)
-    const encoded = events.map(({ type, data, op, trees }) => ({
-      ...this.encode(type, data, op),
-      trees,
-    }))
+    const encoded = events.map(({ type, data, trees }) => ({ ...this.encode(type, data), trees }))
     try {
       return await this.appendEncoded(encoded)
     } catch (error) {
