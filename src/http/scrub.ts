@@ -7,7 +7,7 @@ import type { HttpScrubbed } from '../core/http-events.js'
 import type { HeaderList } from './exchange.js'
 import type { Fingerprint } from './fingerprint.js'
 import { SecretPattern } from './scrub-pattern.js'
-import { ScrubStream, type ScrubSink } from './scrub-stream.js'
+import { type ScrubSink, ScrubStream } from './scrub-stream.js'
 import { COOKIE_HEADERS, SECRET_HEADERS, SECRET_QUERY, URL_HEADERS } from './secret-names.js'
 
 export interface ScrubOptions {
@@ -108,6 +108,19 @@ export class ExchangeScrub {
   /** A body as it comes. `type` is its content-type. */
   stream(type: string, side: Side, sink: Omit<ScrubSink, 'hit'>): ScrubStream {
     return this.streamTo(`${side} body`, BINARY.test(type), sink)
+  }
+
+  /** Whether anything would be replaced in a body of this type. */
+  finds(bytes: Uint8Array, type: string): boolean {
+    this.pattern ??= new SecretPattern(this.known)
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const binary = BINARY.test(type)
+    for (let at = 0; ; ) {
+      const hit = this.pattern.next(text, at, binary)
+      if (hit === undefined) return false
+      if (hit.rule !== 'scrubbed') return true
+      at = hit.to
+    }
   }
 
   private streamTo(at: string, binary: boolean, sink: Omit<ScrubSink, 'hit'>): ScrubStream {
