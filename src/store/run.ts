@@ -5,6 +5,7 @@
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
+import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
@@ -34,6 +35,8 @@ export class Run extends RunView {
   private readonly writer: RunWriter
   private readonly current: RunState
   private closed: Promise<void> | undefined
+  private closing: Promise<void> | undefined
+  private readonly closingListeners: (() => Promise<void>)[] = []
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
@@ -268,6 +271,18 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
+    if (this.closingListeners.length === 0) return this.closeNow()
+    this.closing ??= (async () => {
+      try {
+        for (const listener of this.closingListeners) await listener()
+      } finally {
+        await this.closeNow()
+      }
+    })()
+    return this.closing
+  }
+
+  private closeNow(): Promise<void> {
     this.closed ??= this.writer.close().finally(() => {
       for (const listener of this.closeListeners) listener()
     })
@@ -283,6 +298,11 @@ export class Run extends RunView {
     return spawnChild(this, options, this.spawner as Spawner)
   }
 
+  /** Awaited before the run is closed, while it can still be appended to. For daglog's own rooms. */
+  onClosing(listener: () => Promise<void>): void {
+    this.closingListeners.push(listener)
+  }
+
   /** Called once when the run is closed. */
   onClosed(listener: () => void): void {
     this.closeListeners.push(listener)
@@ -290,6 +310,17 @@ export class Run extends RunView {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Put objects that an event will refer to before it is appended. For daglog's own rooms. */
+  async putObjects(objects: readonly StoredObject[]): Promise<void> {
+    if (this.writer.held === undefined) await this.writer.opened()
+    await this.context.backend.putObjects(this.id, objects, { direct: true })
+  }
+
+  /** Keep the lock however long nothing is appended, until what this gives is called. */
+  hold(): () => void {
+    return this.writer.hold()
   }
 
   /** Let go of the lock until the next append. */
