@@ -319,7 +319,7 @@ export class Run extends RunView {
   }
 
   /** Keep the lock however long nothing is appended, until what this gives is called. */
-  hold(): () => void {
+  holdLock(): () => void {
     return this.writer.hold()
   }
 
