@@ -14,6 +14,7 @@ import type { AnyProjection, Projection } from '../fold/projection.js'
 import type { AnyReader } from '../fold/reader.js'
 import { builtInReaders } from '../fold/readers.js'
 import { Registry } from '../fold/registry.js'
+import { STATE_TYPE } from '../fold/run-index.js'
 import type { StoreContext } from './context.js'
 import type { EventSource } from './event-reader.js'
 import { foldEvents } from './fold-events.js'
@@ -341,7 +342,7 @@ export class Projecting {
 }
 
 /** Fewest events between two snapshots of one projection. */
-const EVENTS_MIN = { turn: 64, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
+const EVENTS_MIN = { turn: 256, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
 /** Bytes of a snapshot that one event pays for. */
 const BYTES_PER_EVENT = { turn: 2048, close: 16_384, running: 1024 } as const
 
@@ -367,8 +368,10 @@ function eventOf(frame: StandingFrame): RunEvent | undefined {
   if (redacted) return { seq, time, type, data: undefined, hash, redacted }
   const op = frame.op === undefined ? undefined : { op: frame.op }
   if (frame.data !== undefined) {
-    const data = decodeData(frame.data)
-    return data && { seq, time, type, data: data.value, hash, ...op }
+    const { value: data, trees: refs } = decodeData(frame.data)
+    if (refs.length === 0) return { seq, time, type, data, hash, ...op }
+    // Folds are given a state whole.
+    return type === STATE_TYPE ? undefined : { seq, time, type, data, hash, ...op, refs }
   }
   const body = parseBody(frame.body)
   if (body.refs.length > 0) return undefined

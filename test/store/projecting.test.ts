@@ -319,7 +319,7 @@ describe('a cache', () => {
     const { store, dir } = await temporaryStore()
     const run = await store.run('r')
     await results(run)
-    await fillTurns(run, 40)
+    await fillTurns(run, 80)
     const expected = await results(run)
     await store.close()
     return { dir, expected }
