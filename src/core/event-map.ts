@@ -11,6 +11,7 @@
  */
 import type { Content } from './content.js'
 import type { Hash } from './hash.js'
+import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -377,6 +378,10 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
+  /** A checkpoint of a LangGraph thread, whole. */
+  'langgraph/checkpoint': LanggraphCheckpoint
+  'langgraph/writes': LanggraphWrites
+  'langgraph/delete': LanggraphDelete
   note: unknown
 }
 
