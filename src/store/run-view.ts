@@ -304,6 +304,11 @@ export class RunView {
       : undefined
   }
 
+  /** What its events are read from, as it is now. For daglog's own rooms. */
+  reading(): Promise<EventSource> {
+    return this.source()
+  }
+
   protected async source(): Promise<EventSource> {
     const { spans } = await shapeOf(this.log)
     const readable = await this.readable(spans)
