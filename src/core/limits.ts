@@ -87,3 +87,6 @@ export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 
 /** Longest that a pattern may take on a piece of text, about a megabyte, in ms. */
 export const SEARCH_PIECE_MS_MAX = 5_000
+
+/** Longest head of a request or a response that the sidecar passes on, in bytes; its header lines together. */
+export const PROXY_HEAD_BYTES_MAX = 1024 * 1024

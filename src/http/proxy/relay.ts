@@ -1,0 +1,175 @@
+/**
+ * The door that records: a request goes to its origin and the answer back, both as they come, while the
+ * recorder is given the same bytes.
+ */
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { DaglogError, systemCode } from '../../core/errors.js'
+import { type AnswerHead, cut, finish, writeHead, writeInterim } from './client-side.js'
+import type { Asked, Door } from './door.js'
+import { flow } from './flow.js'
+import { type HeaderList, pairsOf, valuesOf, without } from './header-list.js'
+import type { ExchangeEnd, Recorder, Recording } from './seam.js'
+import type { Sightings } from './sightings.js'
+import { authorityOf, urlOf } from './target.js'
+import type { Upstream } from './upstream.js'
+
+/** Set by a recorder inside the program itself, to the run that it records into. */
+export const OWN_RECORDER = 'x-daglog-recorded'
+
+export class RelayDoor implements Door {
+  readonly tunnels = true
+
+  constructor(
+    private readonly upstream: Upstream,
+    private readonly recorder: Recorder,
+    private readonly sightings: Sightings,
+  ) {}
+
+  async answer(asked: Asked): Promise<void> {
+    const recording = await this.recordingOf(asked)
+    const end = await new Relay(asked, this.upstream, recording, this.sightings).run()
+    await recording?.end(end)
+  }
+
+  private async recordingOf(asked: Asked): Promise<Recording | undefined> {
+    const { req, aim, headers, wanted } = asked
+    if (!wanted) {
+      this.sightings.unseen('not-asked-for', authorityOf(aim.target))
+      return undefined
+    }
+    if (valuesOf(headers, OWN_RECORDER).length > 0) {
+      this.sightings.ownRecorder += 1
+      return undefined
+    }
+    this.sightings.recorded += 1
+    const { method = 'GET', httpVersion } = req
+    return this.recorder.start({ method, url: urlOf(aim), headers, httpVersion }, 'wire')
+  }
+}
+
+/** One exchange on its way. */
+class Relay {
+  private gone = false
+  private readonly out: ClientRequest
+
+  constructor(
+    private readonly asked: Asked,
+    upstream: Upstream,
+    private readonly recording: Recording | undefined,
+    private readonly sightings: Sightings,
+  ) {
+    const { req, aim, headers } = asked
+    this.out = upstream.request(
+      req.method ?? 'GET',
+      aim,
+      framed(req, without(headers, OWN_RECORDER)),
+    )
+  }
+
+  async run(): Promise<ExchangeEnd> {
+    const { res } = this.asked
+    res.on('close', () => {
+      if (res.writableFinished) return
+      this.gone = true
+      this.out.destroy()
+    })
+    const answered = this.response()
+    const sent = this.sendBody()
+    // Only the recorder makes it fail; the exchange fails with it.
+    sent.catch(() => this.out.destroy())
+    try {
+      return await this.passOn(await answered)
+    } catch (error) {
+      this.out.destroy()
+      cut(res)
+      if (error instanceof DaglogError) throw error
+      if (this.gone) return 'client-abort'
+      this.tellUnreachable(error)
+      return 'upstream-reset'
+    } finally {
+      await sent
+    }
+  }
+
+  private async sendBody(): Promise<void> {
+    const { req } = this.asked
+    const end = await flow(req, this.out, (bytes) => this.recording?.requestBody(bytes))
+    this.recording?.requestEnd()
+    if (end === 'complete') this.out.end()
+    else this.out.destroy()
+  }
+
+  private response(): Promise<IncomingMessage> {
+    const { out } = this
+    const { res, expects } = this.asked
+    out.on('continue', () => {
+      if (expects && !res.headersSent) res.writeContinue()
+    })
+    out.on('information', ({ statusCode, statusMessage, rawHeaders }) => {
+      if (statusCode === 100) return
+      writeInterim(res, {
+        status: statusCode,
+        statusText: statusMessage,
+        headers: pairsOf(rawHeaders),
+      })
+    })
+    return new Promise((resolve, reject) => {
+      out.on('response', resolve)
+      out.on('error', reject)
+      out.on('close', () => reject(new Error('closed without an answer')))
+    })
+  }
+
+  private async passOn(answer: IncomingMessage): Promise<ExchangeEnd> {
+    const { res } = this.asked
+    const head = headOf(answer)
+    this.recording?.response(head)
+    writeHead(res, head)
+    const end = await flow(answer, res, (bytes) => this.recording?.responseBody(bytes))
+    if (end === 'cut') {
+      cut(res)
+      return this.gone ? 'client-abort' : 'upstream-reset'
+    }
+    // All of it is here, and recorded: a client that goes now leaves nothing unfinished.
+    const trailers = pairsOf(answer.rawTrailers)
+    if (trailers.length > 0) this.recording?.trailers(trailers)
+    await finish(res, trailers)
+    return 'complete'
+  }
+
+  private tellUnreachable(error: unknown): void {
+    const code = systemCode(error) ?? (error instanceof Error ? error.message : String(error))
+    this.sightings.unreachable(authorityOf(this.asked.aim.target), code)
+  }
+}
+
+function headOf({
+  statusCode,
+  statusMessage,
+  rawHeaders,
+  httpVersion,
+}: IncomingMessage): AnswerHead & {
+  httpVersion: string
+} {
+  return {
+    status: statusCode ?? 0,
+    ...(statusMessage === undefined ? {} : { statusText: statusMessage }),
+    headers: pairsOf(rawHeaders),
+    httpVersion,
+  }
+}
+
+/** A body is framed towards the origin as it was framed towards us. */
+function framed(req: IncomingMessage, headers: HeaderList): HeaderList {
+  const codings = valuesOf(pairsOf(req.rawHeaders), 'transfer-encoding')
+  if (codings.length > 0) return [...headers, ['Transfer-Encoding', codings.join(', ')]]
+  const bodiless = valuesOf(headers, 'content-length').length === 0
+  // Node would announce a body in chunks for these methods; there is none.
+  return bodiless && !/^(GET|HEAD|DELETE|OPTIONS|TRACE)$/.test(req.method ?? '')
+    ? withLength(headers)
+    : headers
+}
+
+function withLength(headers: HeaderList): HeaderList {
+  return [...headers, ['Content-Length', '0']]
+}
