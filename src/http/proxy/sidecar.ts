@@ -52,6 +52,7 @@ export class Sidecar {
   private readonly sessions = new Map<string, Session>()
   private readonly sockets = new Set<Socket>()
   private readonly bridges: net.Server[] = []
+  private closing: Promise<void> | undefined
   /** Counts what cannot be told to be any run's. */
   readonly strangers = new Sightings()
 
@@ -134,7 +135,12 @@ export class Sidecar {
   }
 
   /** Close all connections and stop; resolves once each call that was begun has come to its end. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.closing ??= this.shut()
+    return this.closing
+  }
+
+  private async shut(): Promise<void> {
     const servers = [this.server, ...this.bridges]
     const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const socket of this.sockets) socket.destroy()

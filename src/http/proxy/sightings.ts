@@ -91,3 +91,8 @@ export class Sightings {
     }
   }
 }
+
+/** What a run's session saw, with what could not be told to be anybody's. */
+export function joined(own: Coverage, strangers: Coverage): Coverage {
+  return { ...own, unseen: [...own.unseen, ...strangers.unseen] }
+}
