@@ -11,6 +11,7 @@
  */
 import type { Content } from './content.js'
 import type { Hash } from './hash.js'
+import type { HttpExchange, HttpGap, HttpMiss, HttpStart } from './http-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -377,6 +378,10 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
+  'http/start': HttpStart
+  'http/exchange': HttpExchange
+  'http/miss': HttpMiss
+  'http/gap': HttpGap
   note: unknown
 }
 

@@ -90,3 +90,14 @@ export const SEARCH_PIECE_MS_MAX = 5_000
 
 /** Longest head of a request or a response that the sidecar passes on, in bytes; its header lines together. */
 export const PROXY_HEAD_BYTES_MAX = 1024 * 1024
+/** A body of an exchange that decodes to more than this is left encoded where it is read, in bytes. */
+export const HTTP_DECODED_BYTES_MAX = 256 * 1024 * 1024
+
+/**
+ * A body of an exchange is kept whole in memory up to this many bytes; a longer one goes to the objects
+ * as it comes.
+ */
+export const HTTP_HELD_BYTES_MAX = 1024 * 1024
+
+/** A body of an exchange goes out of line from this size on, in bytes. */
+export const HTTP_HOIST_BYTES_MIN = 512

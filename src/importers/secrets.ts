@@ -3,32 +3,17 @@
  * Finds what has a form of its own; a password in a sentence has none.
  */
 
+import { SECRET_FORMS } from '../core/secret-forms.js'
+
 export interface SecretPlace {
   readonly kind: string
   /** Of its first byte, from the start of the bytes. */
   readonly at: number
 }
 
-const KINDS: readonly (readonly [kind: string, pattern: string])[] = [
-  ['Anthropic key', 'sk-ant-[A-Za-z0-9_-]{20,}'],
-  ['OpenAI key', 'sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}'],
-  ['GitHub token', 'gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}'],
-  ['GitLab token', 'glpat-[A-Za-z0-9_-]{20,}'],
-  ['AWS access key', '(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])'],
-  ['Google key', 'AIza[0-9A-Za-z_-]{35}'],
-  ['Slack token', 'xox[abeprs]-[A-Za-z0-9-]{20,}'],
-  ['npm token', 'npm_[A-Za-z0-9]{36}'],
-  ['Hugging Face token', 'hf_[A-Za-z0-9]{30,}'],
-  ['Stripe key', '(?:sk|rk)_live_[A-Za-z0-9]{20,}'],
-  ['private key', '-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----'],
-  ['JSON web token', 'eyJ[A-Za-z0-9_-]{10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}'],
-  ['password in a URL', '[a-z][a-z0-9+]{2,12}://[^\\s:/@"\\\\]{1,64}:[^\\s:/@"\\\\$<{*]{3,128}@'],
-  ['bearer header', '[Bb]earer [A-Za-z0-9._~+/-]{24,}'],
-]
-
 /** Not inside a longer word: much base64 would look like a key otherwise. */
 const PATTERN = new RegExp(
-  `(?<![A-Za-z0-9_-])(?:${KINDS.map(([, pattern]) => `(${pattern})`).join('|')})`,
+  `(?<![A-Za-z0-9_-])(?:${SECRET_FORMS.map(([, pattern]) => `(${pattern})`).join('|')})`,
   'g',
 )
 
@@ -54,6 +39,6 @@ export function* secretsIn(bytes: Buffer): Generator<SecretPlace> {
   if (!HINTS.some((hint) => bytes.includes(hint))) return
   for (const match of bytes.toString('latin1').matchAll(PATTERN)) {
     const group = match.slice(1).findIndex((found) => found !== undefined)
-    yield { kind: (KINDS[group] as readonly [string, string])[0], at: match.index }
+    yield { kind: (SECRET_FORMS[group] as readonly [string, string])[0], at: match.index }
   }
 }

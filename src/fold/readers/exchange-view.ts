@@ -3,6 +3,7 @@
  * Knows the event `http/exchange` by its shape only; what the bodies say is not its business.
  */
 import zlib from 'node:zlib'
+import { HTTP_DECODED_BYTES_MAX } from '../../core/limits.js'
 import { type Fields, fieldsOf, isFields, listOf, nameOf, textOf } from '../provider/shape.js'
 
 export interface ExchangeView {
@@ -18,9 +19,6 @@ export interface ExchangeView {
   /** Whether the response came to the end that it announced. */
   readonly complete: boolean
 }
-
-/** More than any model says; a body that grows beyond is not read. */
-const decodedBytesMax = 256 * 1024 * 1024
 
 /** What an `http/exchange` says; undefined where its data is none. */
 export function exchangeOf(data: unknown): ExchangeView | undefined {
@@ -57,7 +55,10 @@ function bodyOf({ body, headers, form }: Fields): Uint8Array {
 
 /** What can be read of bytes with this coding: a cut body gives what came before the cut. */
 function decoded(bytes: Uint8Array, coding: string): Uint8Array {
-  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH, maxOutputLength: decodedBytesMax }
+  const options = {
+    finishFlush: zlib.constants.Z_SYNC_FLUSH,
+    maxOutputLength: HTTP_DECODED_BYTES_MAX,
+  }
   try {
     if (coding === 'gzip' || coding === 'x-gzip') return zlib.gunzipSync(bytes, options)
     if (coding === 'deflate') {
@@ -67,7 +68,7 @@ function decoded(bytes: Uint8Array, coding: string): Uint8Array {
     if (coding === 'br') {
       return zlib.brotliDecompressSync(bytes, {
         finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
-        maxOutputLength: decodedBytesMax,
+        maxOutputLength: HTTP_DECODED_BYTES_MAX,
       })
     }
     const { zstdDecompressSync: zstd } = zlib as { zstdDecompressSync?: typeof zlib.gunzipSync }
