@@ -40,7 +40,10 @@ const PATTERNS: readonly (readonly [rule: string, pattern: string])[] = [
   ['json', `"(?:${NAMES})"\\s{0,9}:\\s{0,9}"((?:[^"\\\\]|\\\\[^])${LONG})`],
   ['json in text', `\\\\{1,7}"(?:${NAMES})\\\\{1,7}"\\s{0,9}:\\s{0,9}\\\\{1,7}"([^"\\\\]${LONG})`],
   ['field', `(?<![A-Za-z0-9_-])(?:${NAMES})=(?!${PLACEHOLDER})([^&\\s"'<>#\\\\]${LONG})`],
-  ['part', `name="(?:${NAMES})"[^\\r\\n]{0,200}\\r\\n(?:[^\\r\\n]{1,500}\\r\\n){0,4}\\r\\n([^\\r\\n]${LONG})`],
+  [
+    'part',
+    `name="(?:${NAMES})"[^\\r\\n]{0,200}\\r\\n(?:[^\\r\\n]{1,500}\\r\\n){0,4}\\r\\n([^\\r\\n]${LONG})`,
+  ],
   ['url', '[a-z][a-z0-9+]{2,12}://[^\\s:/@"\\\\]{1,64}:([^\\s:/@"\\\\$<{*]{3,128})(?=@)'],
 ]
 
@@ -64,7 +67,10 @@ export class SecretPattern {
     const words = [...spelled].filter(
       ({ length }) => length >= KNOWN_CHARACTERS_MIN && length <= SECRET_BYTES_MAX,
     )
-    const literals = words.sort((a, b) => b.length - a.length).map(escaped).join('|')
+    const literals = words
+      .sort((a, b) => b.length - a.length)
+      .map(escaped)
+      .join('|')
     const all = literals === '' ? PATTERNS : [['known', `(${literals})`] as const, ...PATTERNS]
     this.rules = all.map(([rule]) => rule)
     this.pattern = new RegExp(all.map(([, pattern]) => pattern).join('|'), 'gi')

@@ -7,7 +7,7 @@ import type { HttpScrubbed } from '../core/http-events.js'
 import type { HeaderList } from './exchange.js'
 import type { Fingerprint } from './fingerprint.js'
 import { SecretPattern } from './scrub-pattern.js'
-import { ScrubStream, type ScrubSink } from './scrub-stream.js'
+import { type ScrubSink, ScrubStream } from './scrub-stream.js'
 import { COOKIE_HEADERS, SECRET_HEADERS, SECRET_QUERY, URL_HEADERS } from './secret-names.js'
 
 export interface ScrubOptions {

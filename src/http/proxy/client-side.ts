@@ -3,7 +3,8 @@
  * answer look broken.
  */
 import type { ServerResponse } from 'node:http'
-import { endToEnd, flatOf, type HeaderList, valuesOf } from './header-list.js'
+import type { HeaderList } from '../exchange.js'
+import { endToEnd, flatOf, valuesOf } from './header-list.js'
 
 export interface AnswerHead {
   readonly status: number

@@ -2,7 +2,7 @@
  * One request as it stands at the sidecar, and who answers it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeaderList } from './header-list.js'
+import type { Answer, BodyForm, HeaderList, Miss, Recording, RequestHead } from '../exchange.js'
 import type { Aim } from './target.js'
 
 /** A request of a client. Its body has not been read. */
@@ -26,4 +26,17 @@ export interface Door {
   answer(asked: Asked): Promise<void>
   /** Whether hosts that are not asked for may be tunnelled; never in a replay. */
   readonly tunnels: boolean
+}
+
+/** What records, as a door sees it. */
+export interface Records {
+  start(head: RequestHead, form: BodyForm): Promise<Recording>
+}
+
+/** What answers from a recording, as a door sees it. */
+export interface Replays {
+  answer(
+    request: RequestHead & { readonly body: AsyncIterable<Uint8Array>; readonly form: BodyForm },
+    client?: string,
+  ): Promise<Answer | Miss>
 }

@@ -2,9 +2,7 @@
  * Header lists between the two sides of a proxy: order, case and duplicates stay; what speaks of one
  * connection only does not cross.
  */
-
-/** Headers as they were sent. */
-export type HeaderList = readonly (readonly [name: string, value: string])[]
+import type { HeaderList } from '../exchange.js'
 
 /** Meant for the next hop alone (RFC 9110, 7.6.1), besides those that `Connection` names. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

@@ -2,12 +2,12 @@
  * The door that replays: each request is answered from a recording, or told that there is none. Connects to
  * nothing.
  */
-import { answerPlainly, cut, finish, writeHead } from './client-side.js'
-import type { Asked, Door } from './door.js'
+import type { Answer } from '../exchange.js'
+import { answerPlainly, cut, finish, writeHead, writeInterim } from './client-side.js'
+import type { Asked, Door, Replays } from './door.js'
 import { drained } from './flow.js'
 import { without } from './header-list.js'
 import { OWN_RECORDER } from './relay.js'
-import type { Answer, Miss, Replayer } from './seam.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 
@@ -15,7 +15,7 @@ export class PlaybackDoor implements Door {
   readonly tunnels = false
 
   constructor(
-    private readonly replayer: Replayer,
+    private readonly replayer: Replays,
     private readonly sightings: Sightings,
   ) {}
 
@@ -36,7 +36,7 @@ export class PlaybackDoor implements Door {
       form: 'wire' as const,
     }
     const answer = await this.replayer.answer(request, client)
-    if (isMiss(answer)) {
+    if (answer.kind === 'miss') {
       this.sightings.missed += 1
       const { status, headers, body } = answer.response
       writeHead(res, { status, headers })
@@ -49,14 +49,11 @@ export class PlaybackDoor implements Door {
   }
 }
 
-function isMiss(answer: Answer | Miss): answer is Miss {
-  return 'kind' in answer
-}
-
 /** Serve a recorded answer: the same head, chunks and end; a cut is a cut. */
 async function play(res: Asked['res'], answer: Answer): Promise<void> {
   // Without an answer in the record, there is none now.
   if (answer.status > 0) {
+    for (const interim of answer.informational ?? []) writeInterim(res, interim)
     writeHead(res, answer)
     for await (const bytes of answer.chunks()) {
       if (res.destroyed) return

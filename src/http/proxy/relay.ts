@@ -4,11 +4,17 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { DaglogError, systemCode } from '../../core/errors.js'
-import { type AnswerHead, cut, finish, writeHead, writeInterim } from './client-side.js'
-import type { Asked, Door } from './door.js'
+import type {
+  ExchangeEnd,
+  ExchangeFailure,
+  HeaderList,
+  Recording,
+  ResponseHead,
+} from '../exchange.js'
+import { cut, finish, writeHead, writeInterim } from './client-side.js'
+import type { Asked, Door, Records } from './door.js'
 import { flow } from './flow.js'
-import { type HeaderList, pairsOf, valuesOf, without } from './header-list.js'
-import type { ExchangeEnd, Recorder, Recording } from './seam.js'
+import { pairsOf, valuesOf, without } from './header-list.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 import type { Upstream } from './upstream.js'
@@ -21,14 +27,15 @@ export class RelayDoor implements Door {
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly recorder: Recorder,
+    private readonly recorder: Records,
     private readonly sightings: Sightings,
   ) {}
 
   async answer(asked: Asked): Promise<void> {
     const recording = await this.recordingOf(asked)
-    const end = await new Relay(asked, this.upstream, recording, this.sightings).run()
-    await recording?.end(end)
+    const relay = new Relay(asked, this.upstream, recording, this.sightings)
+    const end = await relay.run()
+    await recording?.end(end, relay.failure)
   }
 
   private async recordingOf(asked: Asked): Promise<Recording | undefined> {
@@ -49,7 +56,11 @@ export class RelayDoor implements Door {
 
 /** One exchange on its way. */
 class Relay {
+  /** What went wrong with the origin, in its own words. */
+  failure: ExchangeFailure | undefined
   private gone = false
+  private connected = false
+  private readonly interim: { readonly status: number; readonly headers: HeaderList }[] = []
   private readonly out: ClientRequest
 
   constructor(
@@ -84,8 +95,7 @@ class Relay {
       cut(res)
       if (error instanceof DaglogError) throw error
       if (this.gone) return 'client-abort'
-      this.tellUnreachable(error)
-      return 'upstream-reset'
+      return this.unanswered(error as Error)
     } finally {
       await sent
     }
@@ -107,11 +117,15 @@ class Relay {
     })
     out.on('information', ({ statusCode, statusMessage, rawHeaders }) => {
       if (statusCode === 100) return
-      writeInterim(res, {
-        status: statusCode,
-        statusText: statusMessage,
-        headers: pairsOf(rawHeaders),
-      })
+      const headers = pairsOf(rawHeaders)
+      this.interim.push({ status: statusCode, headers })
+      writeInterim(res, { status: statusCode, statusText: statusMessage, headers })
+    })
+    out.on('socket', (socket) => {
+      // Of a TLS connection `connect` says little: the handshake is still to come.
+      const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
+      if (socket.connecting) socket.once(event, () => this.reached())
+      else this.reached()
     })
     return new Promise((resolve, reject) => {
       out.on('response', resolve)
@@ -120,9 +134,13 @@ class Relay {
     })
   }
 
+  private reached(): void {
+    this.connected = true
+  }
+
   private async passOn(answer: IncomingMessage): Promise<ExchangeEnd> {
     const { res } = this.asked
-    const head = headOf(answer)
+    const head = headOf(answer, this.interim)
     this.recording?.response(head)
     writeHead(res, head)
     const end = await flow(answer, res, (bytes) => this.recording?.responseBody(bytes))
@@ -137,26 +155,24 @@ class Relay {
     return 'complete'
   }
 
-  private tellUnreachable(error: unknown): void {
-    const code = systemCode(error) ?? (error instanceof Error ? error.message : String(error))
-    this.sightings.unreachable(authorityOf(this.asked.aim.target), code)
+  /** No connection, one that broke before an answer, or an answer that is none. */
+  private unanswered(error: Error): ExchangeEnd {
+    const code = systemCode(error)
+    const { name, message } = error
+    this.failure = { name, message, ...(code === undefined ? {} : { code }) }
+    this.sightings.unreachable(authorityOf(this.asked.aim.target), code ?? message)
+    return this.connected ? 'upstream-reset' : 'unreachable'
   }
 }
 
-function headOf({
-  statusCode,
-  statusMessage,
-  rawHeaders,
-  httpVersion,
-}: IncomingMessage): AnswerHead & {
-  httpVersion: string
-} {
-  return {
-    status: statusCode ?? 0,
-    ...(statusMessage === undefined ? {} : { statusText: statusMessage }),
-    headers: pairsOf(rawHeaders),
-    httpVersion,
-  }
+function headOf(
+  answer: IncomingMessage,
+  interim: ResponseHead['informational'] = [],
+): ResponseHead {
+  const { statusCode = 0, statusMessage = '', rawHeaders, httpVersion } = answer
+  const informational = interim.length === 0 ? {} : { informational: [...interim] }
+  const head = { status: statusCode, statusText: statusMessage, httpVersion }
+  return { ...head, headers: pairsOf(rawHeaders), ...informational }
 }
 
 /** A body is framed towards the origin as it was framed towards us. */

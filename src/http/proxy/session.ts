@@ -3,10 +3,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { HeaderList } from '../exchange.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import { answerPlainly, cut } from './client-side.js'
 import type { Door } from './door.js'
-import { endToEnd, type HeaderList, pairsOf, withValue } from './header-list.js'
+import { endToEnd, pairsOf, withValue } from './header-list.js'
 import { firstByte, Intercept, isRequest, isTls } from './intercept.js'
 import type { Sightings } from './sightings.js'
 import { type Aim, authorityOf, isNamed, routedAim, type Target } from './target.js'

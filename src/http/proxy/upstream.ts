@@ -8,7 +8,8 @@ import https from 'node:https'
 import net from 'node:net'
 import tls from 'node:tls'
 import { PROXY_HEAD_BYTES_MAX } from '../../core/limits.js'
-import { flatOf, type HeaderList } from './header-list.js'
+import type { HeaderList } from '../exchange.js'
+import { flatOf } from './header-list.js'
 import type { Aim, Target } from './target.js'
 
 /**
