@@ -22,7 +22,8 @@ const WORDS: Readonly<Record<Unseen, readonly [what: string, advice: string]>> =
 /** A line for each thing that went past the record or went wrong; none where nothing did. */
 export function coverageLines({ ownRecorder, unreachable, unseen }: Coverage): Piece[][] {
   const lines: Piece[][] = []
-  if (ownRecorder > 0) lines.push([`${countText(ownRecorder, 'call')} recorded by the program itself`])
+  if (ownRecorder > 0)
+    lines.push([`${countText(ownRecorder, 'call')} recorded by the program itself`])
   for (const { host, code, count } of unreachable)
     lines.push([['yellow', 'no answer '], `${host}: ${code}, ${timesText(count)}`])
   for (const { why, host, code, count } of unseen) {

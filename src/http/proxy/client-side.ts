@@ -46,6 +46,8 @@ export function finish(res: ServerResponse, trailers: HeaderList = []): Promise<
 /** Close the connection behind what was written, so that the client sees that the rest is missing. */
 export function cut(res: ServerResponse): void {
   const { socket } = res
+  // The head may still be waiting for bytes to go with.
+  if (res.headersSent && !res.writableEnded) res.flushHeaders()
   if (socket === null) res.destroy()
   else socket.destroySoon()
 }

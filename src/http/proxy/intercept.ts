@@ -75,12 +75,27 @@ export function isRequest(byte: number): boolean {
 export class Intercept {
   private readonly secure = new Map<string, https.Server>()
   private readonly plain = new Map<string, http.Server>()
+  /** Begun, and neither failed nor closed: each comes to one of these ends. */
+  private handshakes = 0
+  private whenClosed: (() => void) | undefined
 
   constructor(
     private readonly authority: CertificateAuthority,
     private readonly sightings: Sightings,
     private readonly listener: (name: string | undefined) => Listener,
   ) {}
+
+  /** Once the last handshake has failed or its connection is closed. */
+  closed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.whenClosed = resolve
+      this.tell()
+    })
+  }
+
+  private tell(): void {
+    if (this.handshakes === 0) this.whenClosed?.()
+  }
 
   /** Serve a connection as the target would; `client` is its name in the session. */
   serve(socket: Socket, target: Target, client: string | undefined, byte: number): void {
@@ -95,6 +110,7 @@ export class Intercept {
       if (servers.size >= SERVERS_MAX) servers.delete(servers.keys().next().value as string)
       servers.set(key, server)
     }
+    if (scheme === 'https') this.handshakes += 1
     server.emit('connection', socket)
   }
 
@@ -106,8 +122,13 @@ export class Intercept {
       ALPNProtocols: ['http/1.1'],
     })
     const where = `${target.host}:${target.port}`
+    const over = (): void => {
+      this.handshakes -= 1
+      this.tell()
+    }
     server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
       this.sightings.unseen(whyOf(error.code), where, error.code)
+      over()
     })
     // A client may look at the certificate last, and go without a word of why.
     const used = new WeakSet<object>()
@@ -118,6 +139,7 @@ export class Intercept {
     server.on('secureConnection', (socket) => {
       socket.once('close', () => {
         if (!used.has(socket)) this.sightings.unseen('tls-refused', where)
+        over()
       })
     })
     return server

@@ -124,6 +124,11 @@ export class Session {
     while (this.answering.size > 0) await Promise.all(this.answering)
   }
 
+  /** Once each connection that was served is over, and what it came to was counted. */
+  closed(): Promise<void> {
+    return this.intercept.closed()
+  }
+
   private tunnel(socket: Socket, target: Target): void {
     const where = `${target.host}:${target.port}`
     this.sightings.unseen(this.options.door.tunnels ? 'not-asked-for' : 'replay-refused', where)

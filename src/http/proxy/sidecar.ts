@@ -13,7 +13,7 @@ import { pairsOf, valuesOf } from './header-list.js'
 import { isUnreadable, refuseUnreadable, SERVER_OPTIONS } from './intercept.js'
 import { Session } from './session.js'
 import { Sightings } from './sightings.js'
-import { absoluteAim, routedAim, routeTo, type Target, targetOf } from './target.js'
+import { absoluteAim, authorityOf, routedAim, routeTo, type Target, targetOf } from './target.js'
 import type { Upstream } from './upstream.js'
 
 export interface SidecarOptions {
@@ -146,6 +146,7 @@ export class Sidecar {
     for (const socket of this.sockets) socket.destroy()
     for (const session of this.sessions.values()) await session.settled()
     await Promise.all(closed)
+    for (const session of this.sessions.values()) await session.closed()
   }
 
   private keep(socket: Socket): void {
@@ -166,7 +167,7 @@ export class Sidecar {
       if (admitted !== undefined)
         admitted.session.take(req, res, aim, { client: admitted.client, expects })
       else {
-        this.strangers.unseen('not-admitted', aim.target.host)
+        this.strangers.unseen('not-admitted', authorityOf(aim.target))
         res.setHeader('proxy-authenticate', CHALLENGE)
         answerPlainly(res, 407, 'this proxy takes calls of its own run only')
       }
@@ -186,7 +187,7 @@ export class Sidecar {
     const target = targetOf('https', req.url ?? '')
     const admitted = this.admitted(req)
     if (target === undefined || admitted === undefined) {
-      this.strangers.unseen('not-admitted', target?.host ?? '(unreadable)')
+      this.strangers.unseen('not-admitted', target ? authorityOf(target) : '(unreadable)')
       const status =
         target === undefined
           ? '400 Bad Request'

@@ -149,7 +149,7 @@ const special: readonly FidelityCase[] = [
   { name: 'an answer that is no HTTP', pieces: ['SSH-2.0-OpenSSH_9.6\r\n'], after: 'reset' },
   {
     name: 'a body that ends before a byte of it',
-    ...script({ size: 1_000_000, broken: true, body: Buffer.alloc(0) }),
+    pieces: ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'],
     after: 'reset',
   },
   {

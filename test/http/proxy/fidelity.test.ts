@@ -49,7 +49,7 @@ describe.each(FIDELITY_CASES.map(({ name }, number) => [name, number] as const))
   (_, number) => {
     it('is the same through the sidecar, and from the recording', async () => {
       const direct = await seenBy('direct', number)
-    expect(direct.complete).toBe(FIDELITY_CASES[number]?.after !== 'reset')
+      expect(direct.complete).toBe(FIDELITY_CASES[number]?.after !== 'reset')
       for (const recordedBy of WAYS) {
         const traffic = new MemoryTraffic()
         const sightings = new Sightings()
