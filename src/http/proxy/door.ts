@@ -18,6 +18,8 @@ export interface Asked {
   readonly expects: boolean
   /** False where the host is not among those asked for: the call is passed on, and no more. */
   readonly wanted: boolean
+  /** Its body, where that has been read already. */
+  readonly body?: readonly Uint8Array[]
 }
 
 /** Answers requests: from the origin, or from a recording. */
@@ -30,13 +32,18 @@ export interface Door {
 
 /** What records, as a door sees it. */
 export interface Records {
-  start(head: RequestHead, form: BodyForm): Promise<Recording>
+  start(head: RequestHead, form: BodyForm, options?: StartOptions): Promise<Recording>
+}
+
+export interface StartOptions {
+  /** It is answered by this exchange, and not by the network. */
+  readonly replayed?: { readonly run: string; readonly ordinal: number }
 }
 
 /** What answers from a recording, as a door sees it. */
 export interface Replays {
   answer(
-    request: RequestHead & { readonly body: AsyncIterable<Uint8Array>; readonly form: BodyForm },
+    request: RequestHead & { readonly body: Uint8Array; readonly form: BodyForm },
     client?: string,
   ): Promise<Answer | Miss>
 }

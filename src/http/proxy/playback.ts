@@ -2,64 +2,94 @@
  * The door that replays: each request is answered from a recording, or told that there is none. Connects to
  * nothing.
  */
-import type { Answer } from '../exchange.js'
+import type { Answer, Miss, RequestHead } from '../exchange.js'
 import { answerPlainly, cut, finish, writeHead, writeInterim } from './client-side.js'
-import type { Asked, Door, Replays } from './door.js'
+import type { Asked, Door, Records, Replays } from './door.js'
 import { drained } from './flow.js'
 import { without } from './header-list.js'
+import { negotiated } from './negotiate.js'
 import { OWN_RECORDER } from './relay.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 
+export interface PlaybackOptions {
+  readonly replayer: Replays
+  readonly sightings: Sightings
+  /** Where the answers that were given are recorded again, so that the replay is a run like any other. */
+  readonly journal?: Records
+  /** Told of each request that nothing answers. */
+  readonly onMiss?: (miss: Miss) => Promise<void> | void
+}
+
 export class PlaybackDoor implements Door {
   readonly tunnels = false
 
-  constructor(
-    private readonly replayer: Replays,
-    private readonly sightings: Sightings,
-  ) {}
+  constructor(private readonly options: PlaybackOptions) {}
 
-  async answer({ req, res, aim, headers, client, expects, wanted }: Asked): Promise<void> {
+  async answer(asked: Asked): Promise<void> {
+    const { req, res, expects, wanted, aim } = asked
+    const { sightings } = this.options
     if (!wanted) {
-      this.sightings.unseen('replay-refused', authorityOf(aim.target))
+      sightings.unseen('replay-refused', authorityOf(aim.target))
       answerPlainly(res, 502, 'a replay connects to nothing, and this host was not recorded')
       return
     }
     if (expects) res.writeContinue()
-    const { method = 'GET', httpVersion } = req
-    const request = {
-      method,
-      url: urlOf(aim),
-      headers: without(headers, OWN_RECORDER),
-      httpVersion,
-      body: req,
-      form: 'wire' as const,
+    const body: Uint8Array[] = []
+    for await (const bytes of req) body.push(bytes as Buffer)
+    const answer = await this.find(asked, body)
+    if (answer.kind === 'answer') await this.give(asked, body, answer)
+    else await this.tellMiss(asked, answer)
+  }
+
+  /** What is recorded for a request, or that there is nothing. */
+  find({ req, aim, headers, client }: Asked, body: readonly Uint8Array[]): Promise<Answer | Miss> {
+    return this.options.replayer.answer(
+      { ...headOf(req, aim, headers), body: Buffer.concat(body), form: 'wire' },
+      client,
+    )
+  }
+
+  /** Serve a recorded answer: the same head, chunks and end; a cut is a cut. */
+  async give(asked: Asked, body: readonly Uint8Array[], answer: Answer): Promise<void> {
+    const { req, res, aim, headers: sent } = asked
+    const { journal, sightings } = this.options
+    sightings.replayed += 1
+    const { run, ordinal, end, failure, trailers = [], status } = answer
+    const { headers, chunks } = negotiated(answer, sent)
+    const replayed = { run, ordinal }
+    const record = await journal?.start(headOf(req, aim, sent), 'wire', { replayed })
+    for (const bytes of body) await record?.requestBody(bytes)
+    record?.requestEnd()
+    // Without an answer in the record, there is none now.
+    if (status > 0) {
+      const { statusText, httpVersion, informational = [] } = answer
+      const version = httpVersion === undefined ? {} : { httpVersion }
+      record?.response({ status, statusText, headers, informational, ...version })
+      for (const interim of informational) writeInterim(res, interim)
+      writeHead(res, { status, statusText, headers })
+      for await (const bytes of chunks()) {
+        await record?.responseBody(bytes)
+        if (!res.destroyed && !res.write(bytes)) await drained(res)
+      }
+      if (trailers.length > 0) record?.trailers(trailers)
     }
-    const answer = await this.replayer.answer(request, client)
-    if (answer.kind === 'miss') {
-      this.sightings.missed += 1
-      const { status, headers, body } = answer.response
-      writeHead(res, { status, headers })
-      res.write(body)
-      await finish(res)
-      return
-    }
-    this.sightings.replayed += 1
-    await play(res, answer)
+    if (end === 'complete') await finish(res, trailers)
+    else cut(res)
+    await record?.end(end, failure)
+  }
+
+  private async tellMiss({ res }: Asked, miss: Miss): Promise<void> {
+    this.options.sightings.missed += 1
+    const { status, headers, body } = miss.response
+    writeHead(res, { status, headers })
+    res.write(body)
+    await finish(res)
+    await this.options.onMiss?.(miss)
   }
 }
 
-/** Serve a recorded answer: the same head, chunks and end; a cut is a cut. */
-async function play(res: Asked['res'], answer: Answer): Promise<void> {
-  // Without an answer in the record, there is none now.
-  if (answer.status > 0) {
-    for (const interim of answer.informational ?? []) writeInterim(res, interim)
-    writeHead(res, answer)
-    for await (const bytes of answer.chunks()) {
-      if (res.destroyed) return
-      if (!res.write(bytes)) await drained(res)
-    }
-  }
-  if (answer.end === 'complete') await finish(res, answer.trailers)
-  else cut(res)
+function headOf(req: Asked['req'], aim: Asked['aim'], headers: Asked['headers']): RequestHead {
+  const { method = 'GET', httpVersion } = req
+  return { method, url: urlOf(aim), headers: without(headers, OWN_RECORDER), httpVersion }
 }

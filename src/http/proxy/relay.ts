@@ -102,7 +102,16 @@ class Relay {
   }
 
   private async sendBody(): Promise<void> {
-    const { req } = this.asked
+    const { req, body } = this.asked
+    if (body !== undefined) {
+      for (const bytes of body) {
+        this.out.write(bytes)
+        await this.recording?.requestBody(bytes)
+      }
+      this.recording?.requestEnd()
+      this.out.end()
+      return
+    }
     const end = await flow(req, this.out, (bytes) => this.recording?.requestBody(bytes))
     this.recording?.requestEnd()
     if (end === 'complete') this.out.end()

@@ -69,7 +69,7 @@ describe.each(FIDELITY_CASES.map(({ name }, number) => [name, number] as const))
           if (secure[replayedBy] !== secure[recordedBy]) continue
           const seen = new Sightings()
           const replay = sidecar.admit({
-            door: new PlaybackDoor(fresh(traffic), seen),
+            door: new PlaybackDoor({ replayer: fresh(traffic), sightings: seen }),
             sightings: seen,
           })
           expect([recordedBy, replayedBy, await seenBy(replayedBy, number, replay)]).toEqual([

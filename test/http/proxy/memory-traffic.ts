@@ -53,13 +53,11 @@ export class MemoryTraffic implements Records, Replays {
   }
 
   async answer(
-    request: RequestHead & { readonly body: AsyncIterable<Uint8Array> },
+    request: RequestHead & { readonly body: Uint8Array },
     client?: string,
   ): Promise<Answer | Miss> {
     this.asked.push(client)
-    const chunks: Uint8Array[] = []
-    for await (const bytes of request.body) chunks.push(bytes)
-    const key = keyOf(request, Buffer.concat(chunks))
+    const key = keyOf(request, Buffer.from(request.body))
     const found = this.kept.filter(
       (kept) => key === keyOf(kept.head, Buffer.concat(kept.requestBody)),
     )

@@ -47,7 +47,7 @@ function recording(more: Partial<Admission> = {}): Admitted {
 
 function replaying(): Admitted {
   const sightings = new Sightings()
-  return sidecar.admit({ door: new PlaybackDoor(traffic, sightings), sightings })
+  return sidecar.admit({ door: new PlaybackDoor({ replayer: traffic, sightings }), sightings })
 }
 
 /** Open a tunnel to a host and give what is inside. */
@@ -250,7 +250,7 @@ describe('--host', () => {
 
   it('in a replay lets nobody through (undici#4663)', async () => {
     const sightings = new Sightings()
-    const door = new PlaybackDoor(traffic, sightings)
+    const door = new PlaybackDoor({ replayer: traffic, sightings })
     const admitted = sidecar.admit({ door, sightings, hosts: ['api.example'] })
     const seen = await ask(`${origin.http}/`, { way: 'absolute', admitted, ca: '' })
     expect(seen.status).toBe(502)
