@@ -20,7 +20,7 @@ export class AutoDoor implements Door {
     if (expects) res.writeContinue()
     const body: Uint8Array[] = []
     for await (const bytes of req) body.push(bytes as Buffer)
-    const answer = await this.playback.find(asked, body)
+    const answer = await this.playback.find(asked, body, true)
     if (answer.kind === 'answer') await this.playback.give(asked, body, answer)
     else await this.relay.answer({ ...asked, expects: false, body })
   }

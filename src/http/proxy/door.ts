@@ -33,6 +33,7 @@ export interface Door {
 /** What records, as a door sees it. */
 export interface Records {
   start(head: RequestHead, form: BodyForm, options?: StartOptions): Promise<Recording>
+  miss(miss: Miss): Promise<void>
 }
 
 export interface StartOptions {
@@ -44,6 +45,6 @@ export interface StartOptions {
 export interface Replays {
   answer(
     request: RequestHead & { readonly body: Uint8Array; readonly form: BodyForm },
-    client?: string,
+    options: { readonly client: string; readonly quiet: boolean },
   ): Promise<Answer | Miss>
 }

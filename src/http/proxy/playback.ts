@@ -3,11 +3,11 @@
  * nothing.
  */
 import type { Answer, Miss, RequestHead } from '../exchange.js'
+import { asWire } from '../replay-form.js'
 import { answerPlainly, cut, finish, writeHead, writeInterim } from './client-side.js'
 import type { Asked, Door, Records, Replays } from './door.js'
 import { drained } from './flow.js'
-import { without } from './header-list.js'
-import { negotiated } from './negotiate.js'
+import { valuesOf, without } from './header-list.js'
 import { OWN_RECORDER } from './relay.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
@@ -17,8 +17,6 @@ export interface PlaybackOptions {
   readonly sightings: Sightings
   /** Where the answers that were given are recorded again, so that the replay is a run like any other. */
   readonly journal?: Records
-  /** Told of each request that nothing answers. */
-  readonly onMiss?: (miss: Miss) => Promise<void> | void
 }
 
 export class PlaybackDoor implements Door {
@@ -37,17 +35,19 @@ export class PlaybackDoor implements Door {
     if (expects) res.writeContinue()
     const body: Uint8Array[] = []
     for await (const bytes of req) body.push(bytes as Buffer)
-    const answer = await this.find(asked, body)
+    const answer = await this.find(asked, body, false)
     if (answer.kind === 'answer') await this.give(asked, body, answer)
     else await this.tellMiss(asked, answer)
   }
 
-  /** What is recorded for a request, or that there is nothing. */
-  find({ req, aim, headers, client }: Asked, body: readonly Uint8Array[]): Promise<Answer | Miss> {
-    return this.options.replayer.answer(
-      { ...headOf(req, aim, headers), body: Buffer.concat(body), form: 'wire' },
-      client,
-    )
+  /** What is recorded for a request, or that there is nothing; `quiet` where that is no miss. */
+  find(
+    { req, aim, headers, client = '' }: Asked,
+    body: readonly Uint8Array[],
+    quiet: boolean,
+  ): Promise<Answer | Miss> {
+    const request = { ...headOf(req, aim, headers), body: Buffer.concat(body) }
+    return this.options.replayer.answer({ ...request, form: 'wire' }, { client, quiet })
   }
 
   /** Serve a recorded answer: the same head, chunks and end; a cut is a cut. */
@@ -56,7 +56,11 @@ export class PlaybackDoor implements Door {
     const { journal, sightings } = this.options
     sightings.replayed += 1
     const { run, ordinal, end, failure, trailers = [], status } = answer
-    const { headers, chunks } = negotiated(answer, sent)
+    const accepts = valuesOf(sent, 'accept-encoding')
+    const { headers, chunks } = asWire(
+      answer,
+      accepts.length === 0 ? undefined : accepts.join(', '),
+    )
     const replayed = { run, ordinal }
     const record = await journal?.start(headOf(req, aim, sent), 'wire', { replayed })
     for (const bytes of body) await record?.requestBody(bytes)
@@ -85,7 +89,7 @@ export class PlaybackDoor implements Door {
     writeHead(res, { status, headers })
     res.write(body)
     await finish(res)
-    await this.options.onMiss?.(miss)
+    await this.options.journal?.miss(miss)
   }
 }
 

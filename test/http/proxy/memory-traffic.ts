@@ -26,7 +26,8 @@ export interface Kept {
 
 export class MemoryTraffic implements Records, Replays {
   readonly kept: Kept[] = []
-  readonly asked: (string | undefined)[] = []
+  readonly asked: string[] = []
+  readonly missed: Miss[] = []
   private readonly given = new Map<string, number>()
 
   async start(head: RequestHead): Promise<Recording> {
@@ -52,9 +53,13 @@ export class MemoryTraffic implements Records, Replays {
     }
   }
 
+  async miss(miss: Miss): Promise<void> {
+    this.missed.push(miss)
+  }
+
   async answer(
     request: RequestHead & { readonly body: Uint8Array },
-    client?: string,
+    { client }: { readonly client: string },
   ): Promise<Answer | Miss> {
     this.asked.push(client)
     const key = keyOf(request, Buffer.from(request.body))
