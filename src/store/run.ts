@@ -15,7 +15,7 @@ import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
-import type { AppendOptions, EncodedEvent, NewEvent } from './new-event.js'
+import type { AppendOptions, EncodedEvent, NewEvent, TreeEvent } from './new-event.js'
 import { Operations } from './operations.js'
 import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
@@ -23,7 +23,7 @@ import { runTurn, type TurnBody, type TurnOptions } from './run-turn.js'
 import { type RunStanding, RunView } from './run-view.js'
 import { type OpenRunOptions, RunWriter } from './run-writer.js'
 import { checkSchema } from './schemas.js'
-import type { StateStore } from './state-store.js'
+import { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
 
@@ -41,6 +41,8 @@ export class Run extends RunView {
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
+  /** Where the nodes of values are; what was put there counts as stored. */
+  private values: StateStore
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
   /**
@@ -57,13 +59,17 @@ export class Run extends RunView {
   ) {
     super(context, id)
     this.current = new RunState(context.backend, id)
+    this.values = new StateStore(context.backend, id)
     const run = {
       id,
       identity: () => this.identity(),
       source: () => this.source(),
       opening: (index: RunIndex) =>
         this.current.begin(() => this.stateIn(index, Number.POSITIVE_INFINITY)),
-      reset: () => this.projecting.reset(),
+      reset: () => {
+        this.values = new StateStore(context.backend, id)
+        this.projecting.reset()
+      },
       committed: (frame: StandingFrame) => this.projecting.committed(frame),
       leaving: () => this.projecting.keep('close'),
     }
@@ -108,6 +114,33 @@ export class Run extends RunView {
     return this.write(events)
   }
 
+  /**
+   * Append events of which some values are trees: what is new of those is stored, and what the run's
+   * values before had is shared. As one atomic unit.
+   */
+  async appendTrees(events: readonly TreeEvent[]): Promise<readonly Appended[]> {
+    for (const { type, data } of events) checkUserEvent(type, data)
+    const encoded = events.map(({ type, data, trees }) => ({ ...this.encode(type, data), trees }))
+    try {
+      return await this.appendEncoded(encoded)
+    } catch (error) {
+      // Nodes that were named may not be on the disk: none of them is counted on any more.
+      this.values = new StateStore(this.context.backend, this.id)
+      throw error
+    }
+  }
+
+  /** Have the lock, as for an append that is about to come. @throws RUN_LOCKED, CHAIN_BROKEN */
+  async hold(): Promise<void> {
+    while (this.writer.held === undefined) await this.writer.opened()
+    this.writer.touch()
+  }
+
+  /** Whether the lock is ours now. */
+  get holding(): boolean {
+    return this.isHeld()
+  }
+
   private async write(events: readonly NewEvent[]): Promise<readonly Appended[]> {
     for (const { type, data, op } of events) {
       const schema = this.context.schemas[type]
@@ -150,11 +183,17 @@ export class Run extends RunView {
     return appended.map(({ seq, hash }) => ({ seq, hash }))
   }
 
-  private draft({ type, time, data, state, op }: EncodedEvent, now: number): Draft {
+  private draft({ type, time, data, state, trees, op }: EncodedEvent, now: number): Draft {
+    const large = [...(trees ?? [])].map(([pointer, tree]) => this.values.prepare(tree, pointer))
     return {
       type,
       time: time ?? now,
-      data: state === undefined ? data : this.current.encode(state),
+      data:
+        state !== undefined
+          ? this.current.encode(state)
+          : large.length > 0
+            ? { ...data, large: [...data.large, ...large] }
+            : data,
       op,
     }
   }
@@ -317,6 +356,10 @@ export class Run extends RunView {
     listener: (value: V, asOfSeq: number) => void,
   ): () => void {
     return this.projecting.subscribe(projection, listener)
+  }
+
+  protected override get trees(): StateStore {
+    return this.values
   }
 
   protected override get states(): StateStore {
