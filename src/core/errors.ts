@@ -28,6 +28,7 @@ export const ERROR_KINDS = {
   EVENT_INVALID: 'input',
   OPERATION_CONFLICT: 'input',
   HISTORY_MISMATCH: 'input',
+  CHECKPOINT_DELETED: 'input',
   VALUE_UNSUPPORTED: 'input',
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',

@@ -12,6 +12,7 @@
 import type { Content } from './content.js'
 import type { Hash } from './hash.js'
 import type { HttpExchange, HttpGap, HttpMiss, HttpStart } from './http-events.js'
+import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -382,6 +383,10 @@ export interface EventMap {
   'http/exchange': HttpExchange
   'http/miss': HttpMiss
   'http/gap': HttpGap
+  /** A checkpoint of a LangGraph thread, whole. */
+  'langgraph/checkpoint': LanggraphCheckpoint
+  'langgraph/writes': LanggraphWrites
+  'langgraph/delete': LanggraphDelete
   note: unknown
 }
 

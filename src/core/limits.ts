@@ -101,3 +101,9 @@ export const HTTP_HELD_BYTES_MAX = 1024 * 1024
 
 /** A body of an exchange goes out of line from this size on, in bytes. */
 export const HTTP_HOIST_BYTES_MIN = 512
+
+/** A request body longer than this counts in its key by its raw bytes, in bytes. */
+export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024
+
+/** A body with a content-encoding is kept with it up to this many bytes; a longer one without. */
+export const HTTP_CODED_BYTES_MAX = 8 * 1024 * 1024

@@ -16,14 +16,18 @@ export const KNOWN_CHARACTERS_MIN = 16
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-const NAMES = SECRET_FIELDS.map(escaped).join('|')
+/** Names in any case; the forms of secrets are in one case only, or words of a language would be. */
+const caseless = (text: string): string =>
+  escaped(text).replaceAll(/[a-z]/gi, (c) => `[${c.toLowerCase()}${c.toUpperCase()}]`)
+
+const NAMES = SECRET_FIELDS.map(caseless).join('|')
 const LONG = `{1,${SECRET_BYTES_MAX}}`
 
 /** Open-ended forms get a longest length, so that no match reaches farther than what is held back. */
 const bounded = (form: string): string =>
   form.replaceAll(/\{(\d+),\}/g, `{$1,${SECRET_BYTES_MAX / 4}}`)
 
-const FORMS = SECRET_FORMS.filter(([kind]) => !/private key|bearer|password/i.test(kind))
+const FORMS = SECRET_FORMS.filter(([kind]) => !/private key|bearer|password/.test(kind))
   .map(([, form]) => bounded(form))
   .join('|')
 
@@ -37,7 +41,7 @@ const PATTERNS: readonly (readonly [rule: string, pattern: string])[] = [
   ],
   ['bearer', `(?<![A-Za-z0-9_-])[Bb]earer ([A-Za-z0-9._~+/=-]{16,${SECRET_BYTES_MAX / 2}})`],
   ['basic', `[Aa]uthorization["\\\\: ]{1,9}[Bb]asic ([A-Za-z0-9+/=]{8,${SECRET_BYTES_MAX / 2}})`],
-  ['json', `"(?:${NAMES})"\\s{0,9}:\\s{0,9}"((?:[^"\\\\]|\\\\[^])${LONG})`],
+  ['json', `"(?:${NAMES})"\\s{0,9}:\\s{0,9}"((?:[^"\\\\]|\\\\[\\s\\S])${LONG})`],
   ['json in text', `\\\\{1,7}"(?:${NAMES})\\\\{1,7}"\\s{0,9}:\\s{0,9}\\\\{1,7}"([^"\\\\]${LONG})`],
   ['field', `(?<![A-Za-z0-9_-])(?:${NAMES})=(?!${PLACEHOLDER})([^&\\s"'<>#\\\\]${LONG})`],
   [
@@ -73,7 +77,7 @@ export class SecretPattern {
       .join('|')
     const all = literals === '' ? PATTERNS : [['known', `(${literals})`] as const, ...PATTERNS]
     this.rules = all.map(([rule]) => rule)
-    this.pattern = new RegExp(all.map(([, pattern]) => pattern).join('|'), 'gi')
+    this.pattern = new RegExp(all.map(([, pattern]) => pattern).join('|'), 'g')
     this.literal = literals === '' ? undefined : new RegExp(`(${literals})`, 'g')
   }
 

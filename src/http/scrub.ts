@@ -110,6 +110,19 @@ export class ExchangeScrub {
     return this.streamTo(`${side} body`, BINARY.test(type), sink)
   }
 
+  /** Whether anything would be replaced in a body of this type. */
+  finds(bytes: Uint8Array, type: string): boolean {
+    this.pattern ??= new SecretPattern(this.known)
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const binary = BINARY.test(type)
+    for (let at = 0; ; ) {
+      const hit = this.pattern.next(text, at, binary)
+      if (hit === undefined) return false
+      if (hit.rule !== 'scrubbed') return true
+      at = hit.to
+    }
+  }
+
   private streamTo(at: string, binary: boolean, sink: Omit<ScrubSink, 'hit'>): ScrubStream {
     this.pattern ??= new SecretPattern(this.known)
     return new ScrubStream({

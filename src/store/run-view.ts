@@ -74,6 +74,10 @@ export class RunView {
       context,
       isHeld: () => this.isHeld(),
       end: async () => (await this.load()).head,
+      lastSeq: async (types) => {
+        const { index } = await this.load()
+        return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
+      },
       source: () => this.source(),
       parent: () => this.foldedParent(),
     }
@@ -100,9 +104,22 @@ export class RunView {
   }
 
   /** One event by its seq, or undefined. */
-  async event(seq: number): Promise<RunEvent | undefined> {
-    for await (const event of this.events({ from: seq, to: seq })) return event
+  async event(
+    seq: number,
+    options: Pick<EventsOptions, 'refs' | 'trees'> = {},
+  ): Promise<RunEvent | undefined> {
+    for await (const event of this.events({ ...options, from: seq, to: seq })) return event
     return undefined
+  }
+
+  /** The value of a ref to a tree; its nodes are read as they are needed. */
+  treeOf(root: Hash, seq: number): Promise<Tree> {
+    return this.trees.load(root, { run: this.id, seq })
+  }
+
+  /** Where the nodes of values are read. */
+  protected get trees(): StateStore {
+    return this.ownStates
   }
 
   /** The last event of a type, found by index, not by reading the log; undefined where there was none. */
@@ -285,6 +302,11 @@ export class RunView {
     return line !== undefined && frame.read(line, 0, line.length, span.prev)
       ? frame.hash
       : undefined
+  }
+
+  /** What its events are read from, as it is now. For daglog's own rooms. */
+  reading(): Promise<EventSource> {
+    return this.source()
   }
 
   protected async source(): Promise<EventSource> {
