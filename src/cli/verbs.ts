@@ -3,6 +3,7 @@
  * made from it; a verb that is not here does not exist.
  */
 import { READING_VERBS } from './reading-verbs.js'
+import { TRAFFIC_VERBS } from './traffic-verbs.js'
 import type { Flag, Verb } from './verb.js'
 import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
 
@@ -130,6 +131,7 @@ export const VERBS: readonly Verb[] = [
     exits: [0, 1, 4],
     load: async () => (await import('./verb-runs.js')).runs,
   },
+  ...TRAFFIC_VERBS,
   ...READING_VERBS,
   {
     name: 'export',
