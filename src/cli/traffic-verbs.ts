@@ -1,87 +1,74 @@
 /**
- * Verbs about stored HTTP traffic, as rows of the table of verbs.
+ * The verbs of traffic: rows of the table in `verbs.ts`.
  */
-import type { Flag, Verb } from './verb.js'
-import { TAKEOVER, WAIT } from './verb-arguments.js'
+import type { Argument, Flag, Verb } from './verb.js'
 
-const REQUEST: readonly Flag[] = [
-  { name: 'method', type: 'text', value: 'M', summary: 'of the request; needed' },
-  { name: 'url', type: 'text', value: 'URL', summary: 'absolute; needed' },
-  {
-    name: 'header',
-    type: 'list',
-    value: 'K:V',
-    summary: 'a header of the request; may be given again. Some of them change the answer',
-  },
-  {
-    name: 'body',
-    type: 'text',
-    value: 'FILE',
-    summary: 'the body of the request as it was sent; - for standard input',
-  },
-]
+const COMMAND: Argument = {
+  name: 'CMD',
+  summary: 'the program and its arguments',
+  many: true,
+  command: true,
+}
+
+const HOST: Flag = {
+  name: 'host',
+  type: 'list',
+  value: 'HOST',
+  summary:
+    'record this host only, *.HOST for all below it; the rest is tunnelled unseen and told. May be given again',
+}
 
 export const TRAFFIC_VERBS: readonly Verb[] = [
   {
-    name: 'trace-put',
-    summary: 'Store one HTTP exchange and print its key',
-    arguments: [],
+    name: 'record',
+    summary: 'Run a program with its HTTP traffic recorded into a new run',
+    arguments: [COMMAND],
     flags: [
-      ...REQUEST,
-      { name: 'status', type: 'number', value: 'N', summary: 'of the response; needed' },
       {
-        name: 'response-header',
-        type: 'list',
-        value: 'K:V',
-        summary: 'a header of the response; may be given again',
-      },
-      {
-        name: 'response',
+        name: 'name',
         type: 'text',
-        value: 'FILE',
-        summary: 'the body of the response, byte for byte; - for standard input; needed',
+        value: 'NAME',
+        summary: 'what the run is about; the program unless told',
       },
-      {
-        name: 'run',
-        type: 'text',
-        value: 'RUN',
-        summary: 'a run that is there; the run traces unless told, made where there is none',
-      },
-      WAIT,
-      TAKEOVER,
+      HOST,
     ],
     examples: [
+      { command: 'daglog record -- node agent.mjs', says: 'ends with the code of the program' },
       {
-        command:
-          'daglog trace-put --method POST --url https://api.example.com/v1/x --body ask.json --status 200 --response answer.json',
-        says: 'secrets are scrubbed before anything is written',
+        command: 'daglog record --name fix-1 --host api.anthropic.com -- claude -p "fix it"',
+        says: 'only what goes to the model',
       },
     ],
-    exits: [0, 1, 3, 4, 7],
-    load: async () => (await import('./verb-trace-put.js')).tracePut,
+    exits: [0, 1, 7],
+    load: async () => (await import('./verb-record.js')).record,
   },
   {
-    name: 'trace-get',
-    summary: 'Write the stored body of a response to standard output, byte for byte',
+    name: 'proxy',
+    summary: 'Stand alone as the sidecar of programs that are started elsewhere, until interrupted',
     arguments: [],
     flags: [
-      ...REQUEST,
-      { name: 'include', short: 'i', type: 'switch', summary: 'status and headers in front' },
       {
-        name: 'run',
+        name: 'mode',
         type: 'text',
-        value: 'RUN',
-        summary: 'only this run; all runs unless told, the newest exchange wins',
+        value: 'MODE',
+        choices: ['record', 'replay', 'auto'],
+        summary:
+          'record unless told; auto answers from --run what is recorded there, and records the rest',
       },
+      {
+        name: 'port',
+        type: 'number',
+        value: 'N',
+        summary: 'on 127.0.0.1; any free one unless told',
+      },
+      { name: 'run', type: 'text', value: 'RUN', summary: 'the run that answers (replay, auto)' },
+      HOST,
     ],
     examples: [
-      {
-        command:
-          'daglog trace-get --method POST --url https://api.example.com/v1/x --body ask.json > answer.json',
-        says: 'exit 6: nothing is stored under it; the nearest are named on standard error',
-      },
+      { command: 'daglog proxy', says: 'prints what to set for a client, a line a variable' },
+      { command: 'daglog proxy --mode replay --run @last', says: 'connects to nothing' },
     ],
-    exits: [0, 1, 3, 4, 5, 6],
-    load: async () => (await import('./verb-trace-get.js')).traceGet,
+    exits: [0, 1, 4, 6, 7],
+    load: async () => (await import('./verb-proxy.js')).proxy,
   },
 ]

@@ -3,6 +3,7 @@
  * made from it; a verb that is not here does not exist.
  */
 import { READING_VERBS } from './reading-verbs.js'
+import { TRACE_VERBS } from './trace-verbs.js'
 import { TRAFFIC_VERBS } from './traffic-verbs.js'
 import type { Flag, Verb } from './verb.js'
 import { JSONL, RUN, RUN_AT, TAKEOVER, WAIT } from './verb-arguments.js'
@@ -120,6 +121,7 @@ export const VERBS: readonly Verb[] = [
     exits: [0, 1, 4],
     load: async () => (await import('./verb-runs.js')).runs,
   },
+  ...TRAFFIC_VERBS,
   ...READING_VERBS,
   {
     name: 'export',
@@ -130,9 +132,9 @@ export const VERBS: readonly Verb[] = [
         name: 'format',
         type: 'text',
         value: 'FORMAT',
-        choices: ['jsonl', 'edn', 'bundle', 'raw', 'har'],
+        choices: ['jsonl', 'edn', 'bundle', 'raw', 'har', 'mermaid', 'dot'],
         summary:
-          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte; har is the HTTP traffic, for browsers and Playwright',
+          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte; har is the HTTP traffic, for browsers and Playwright; mermaid and dot draw its steps',
       },
       {
         name: 'output',
@@ -157,6 +159,7 @@ export const VERBS: readonly Verb[] = [
         command: 'daglog export claude-0cf3 --format raw -o session.jsonl',
         says: 'the transcript as it was',
       },
+      { command: 'daglog export @last --format dot | dot -Tsvg > run.svg', says: 'a drawing' },
       {
         command: 'daglog export @last --format har -o run.har',
         says: 'its HTTP exchanges; exit 5: one of them has no place in a HAR',
@@ -199,7 +202,7 @@ export const VERBS: readonly Verb[] = [
     exits: [0, 1, 3, 5, 7],
     load: async () => (await import('./verb-import.js')).importRuns,
   },
-  ...TRAFFIC_VERBS,
+  ...TRACE_VERBS,
   {
     name: 'fork',
     summary: 'Start a run where another is at an event, and print its id; nothing is copied',

@@ -379,15 +379,15 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
+  /** A checkpoint of a LangGraph thread, whole. */
+  'langgraph/checkpoint': LanggraphCheckpoint
+  'langgraph/writes': LanggraphWrites
+  'langgraph/delete': LanggraphDelete
   'http/start': HttpStart
   'http/exchange': HttpExchange
   'http/miss': HttpMiss
   'http/gap': HttpGap
   'http/import': HttpImport
-  /** A checkpoint of a LangGraph thread, whole. */
-  'langgraph/checkpoint': LanggraphCheckpoint
-  'langgraph/writes': LanggraphWrites
-  'langgraph/delete': LanggraphDelete
   note: unknown
 }
 

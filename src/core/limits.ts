@@ -88,6 +88,8 @@ export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 /** Longest that a pattern may take on a piece of text, about a megabyte, in ms. */
 export const SEARCH_PIECE_MS_MAX = 5_000
 
+/** Longest head of a request or a response that the sidecar passes on, in bytes; its header lines together. */
+export const PROXY_HEAD_BYTES_MAX = 1024 * 1024
 /** A body of an exchange that decodes to more than this is left encoded where it is read, in bytes. */
 export const HTTP_DECODED_BYTES_MAX = 256 * 1024 * 1024
 

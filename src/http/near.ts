@@ -95,12 +95,12 @@ type Pairs = readonly (readonly [name: string, value: string])[]
 
 function pairs(part: string, recorded: Pairs, asked: Pairs): RequestDifference[] {
   const names = new Set([...recorded, ...asked].map(([name]) => name))
-  const valueOf = (list: Pairs, name: string): string | undefined => {
+  const valuesUnder = (list: Pairs, name: string): string | undefined => {
     const values = list.filter(([other]) => other === name).map(([, value]) => value)
     return values.length === 0 ? undefined : values.join(', ')
   }
   return [...names].flatMap((at) => {
-    const [a, b] = [valueOf(recorded, at), valueOf(asked, at)]
+    const [a, b] = [valuesUnder(recorded, at), valuesUnder(asked, at)]
     if (a === b) return []
     return [
       {

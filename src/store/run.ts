@@ -3,6 +3,7 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
 import type { StoredObject } from '../core/object.js'
@@ -44,6 +45,11 @@ export class Run extends RunView {
   private values: StateStore
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
+  /**
+   * `fetch`, and what is said goes into the run: `withReplay(fetch, { into: run })` of `daglog/http`, or
+   * the replaying one while the run is a replay.
+   */
+  fetch: typeof globalThis.fetch = noFetch
 
   constructor(
     context: StoreContext,
@@ -125,7 +131,7 @@ export class Run extends RunView {
   }
 
   /** Have the lock, as for an append that is about to come. @throws RUN_LOCKED, CHAIN_BROKEN */
-  async hold(): Promise<void> {
+  async acquire(): Promise<void> {
     while (this.writer.held === undefined) await this.writer.opened()
     this.writer.touch()
   }
@@ -319,8 +325,8 @@ export class Run extends RunView {
   }
 
   /** Keep the lock however long nothing is appended, until what this gives is called. */
-  holdLock(): () => void {
-    return this.writer.hold()
+  keepHeld(): () => void {
+    return this.writer.keepHeld()
   }
 
   /** Let go of the lock until the next append. */
@@ -375,4 +381,9 @@ export class Run extends RunView {
       .filter(({ segment }) => segment <= head.place.segment)
       .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
   }
+}
+
+function noFetch(): Promise<never> {
+  const text = 'the store of this run records no traffic; try: openStore of daglog, or withReplay'
+  return Promise.reject(new DaglogError('USAGE', text))
 }
