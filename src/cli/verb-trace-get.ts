@@ -1,4 +1,4 @@
-/** `daglog trace-get --method M --url U [--header 'K: V']... [--body FILE|-] [--include] [--run RUN]` */
+/** `daglog trace-get --method M --url U [--header K:V]... [--body FILE|-] [--include] ...` */
 
 import { DaglogError } from '../core/errors.js'
 import { passingFingerprint } from '../http/fingerprint.js'
