@@ -1,8 +1,10 @@
-/** `daglog export RUN [--format jsonl|edn|bundle|raw] [-o FILE] [--force] [--refs]` */
+/** `daglog export RUN [--format FORMAT] [-o FILE] [--force] [--refs]` */
 import { DaglogError } from '../core/errors.js'
 import { rawBytes } from '../importers/stored-lines.js'
+import { type DagFormat, dagText } from '../store/dag-text.js'
 import { ednEvents } from '../store/edn.js'
 import { jsonlEvents } from '../store/jsonl.js'
+import { flowOf } from '../store/run-flow.js'
 import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
 import type { Call } from './call.js'
@@ -49,9 +51,22 @@ async function exported(
 ): Promise<AsyncIterable<Uint8Array>> {
   if (what.format === 'bundle') return watched(await store.exportBundle(what.id), onLeftOut)
   if (what.format === 'raw') return rawLines(await store.inspectRun(what.id))
-  const events = readable(await store.inspectRun(what.id), onLeftOut)
+  const view = await store.inspectRun(what.id)
+  if (what.format === 'mermaid' || what.format === 'dot') return drawn(view, what.format, onLeftOut)
+  const events = readable(view, onLeftOut)
   const options = { refs: what.refs }
   return lines(what.format === 'edn' ? ednEvents(events, options) : jsonlEvents(events, options))
+}
+
+async function drawn(
+  view: RunView,
+  format: DagFormat,
+  onLeftOut: (what: string) => void,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { flow, problems } = await flowOf(view)
+  for (const { seq, message } of problems) onLeftOut(`payloads of seq ${seq}: ${message}`)
+  for (const { seq, type, why } of flow.odd) onLeftOut(`seq ${seq} ${type}: ${why}`)
+  return lines(dagText(flow, format))
 }
 
 /** @throws USAGE of a run that was not imported */
@@ -67,7 +82,7 @@ async function rawLines(view: RunView): Promise<AsyncIterable<Uint8Array>> {
 const PIECE_LENGTH_MIN = 64 * 1024
 
 /** Lines as larger pieces: one write for many events. */
-async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* lines(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
   let piece = ''
   for await (const text of texts) {
     piece += `${text}\n`

@@ -1,4 +1,4 @@
-/** `daglog show RUN[@SEQ] [--limit N]` */
+/** `daglog show RUN[@SEQ] [--limit N] [--dag]` */
 
 import type { RunEvent } from '../core/event.js'
 import { builtInReaders } from '../fold/readers.js'
@@ -18,6 +18,8 @@ export async function show(call: Call): Promise<ExitCode> {
   const store = await call.store()
   const { view, at } = await runAt(store, call.argument('RUN'))
   const limit = call.number('limit') ?? ROWS_MAX
+  if (call.has('dag'))
+    return (await import('./dag-rows.js')).showDag(out, { view, ...asOf(at) }, limit)
   let unreadable = 0
   const onTrouble = (what: string): void => {
     unreadable += 1
@@ -59,6 +61,10 @@ export async function show(call: Call): Promise<ExitCode> {
     sheet.printEnd(out)
   }
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
+}
+
+function asOf(at: number | undefined): { readonly at?: number } {
+  return at === undefined ? {} : { at }
 }
 
 /** What readers look at and derive nothing from: it is a session event itself. */

@@ -142,9 +142,9 @@ export const VERBS: readonly Verb[] = [
         name: 'format',
         type: 'text',
         value: 'FORMAT',
-        choices: ['jsonl', 'edn', 'bundle', 'raw'],
+        choices: ['jsonl', 'edn', 'bundle', 'raw', 'mermaid', 'dot'],
         summary:
-          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte',
+          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte; mermaid and dot draw its steps',
       },
       {
         name: 'output',
@@ -163,6 +163,7 @@ export const VERBS: readonly Verb[] = [
         command: 'daglog export claude-0cf3 --format raw -o session.jsonl',
         says: 'the transcript as it was',
       },
+      { command: 'daglog export @last --format dot | dot -Tsvg > run.svg', says: 'a drawing' },
     ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-export.js')).exportRun,

@@ -379,14 +379,14 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
-  'http/start': HttpStart
-  'http/exchange': HttpExchange
-  'http/miss': HttpMiss
-  'http/gap': HttpGap
   /** A checkpoint of a LangGraph thread, whole. */
   'langgraph/checkpoint': LanggraphCheckpoint
   'langgraph/writes': LanggraphWrites
   'langgraph/delete': LanggraphDelete
+  'http/start': HttpStart
+  'http/exchange': HttpExchange
+  'http/miss': HttpMiss
+  'http/gap': HttpGap
   note: unknown
 }
 

@@ -131,7 +131,7 @@ export class Run extends RunView {
   }
 
   /** Have the lock, as for an append that is about to come. @throws RUN_LOCKED, CHAIN_BROKEN */
-  async hold(): Promise<void> {
+  async acquire(): Promise<void> {
     while (this.writer.held === undefined) await this.writer.opened()
     this.writer.touch()
   }
