@@ -72,10 +72,20 @@ export const READING_VERBS: readonly Verb[] = [
         summary: 'RUN:SEQ for the data of an event, RUN:SEQ:POINTER for a part of it, or a SHA-256',
       },
     ],
-    flags: [],
+    flags: [
+      {
+        name: 'decoded',
+        type: 'switch',
+        summary: 'a body of an exchange without its content-encoding (gzip, br, ...)',
+      },
+    ],
     examples: [
       { command: 'daglog cat @last:2:/output > page.html', says: 'what the step at seq 2 gave' },
       { command: 'daglog cat @last:2', says: 'its data as JSON' },
+      {
+        command: 'daglog cat --decoded @last:4:/response/body',
+        says: 'what an HTTP server said; without --decoded as it was sent',
+      },
     ],
     exits: [0, 1, 3, 4],
     load: async () => (await import('./verb-cat.js')).cat,

@@ -102,6 +102,8 @@ export const HTTP_HELD_BYTES_MAX = 1024 * 1024
 /** A body of an exchange goes out of line from this size on, in bytes. */
 export const HTTP_HOIST_BYTES_MIN = 512
 
+/** Bodies of an exchange that are larger together have no place in a HAR, which is text, in bytes. */
+export const HAR_BODY_BYTES_MAX = 128 * 1024 * 1024
 /** A request body longer than this counts in its key by its raw bytes, in bytes. */
 export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024
 
