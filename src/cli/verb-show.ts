@@ -36,12 +36,14 @@ export async function show(call: Call): Promise<ExitCode> {
   const raw = isImported || out.json ? NOTHING_RAW : await rawTypes(view)
   const refs = events.events({ refs: true, ...to })
   const derived = raw.size > 0 ? view.session(to) : refs
+  const ended = out.json ? NONE_ENDED : await endedRequests(view, to)
   for await (const event of isImported ? withDerived(refs, view.session(to)) : derived) {
     const row = rows.add(event)
     // `readable` tells of a gap by itself.
     if (raw.size > 0 && isGap(event)) onTrouble(gapText(event))
-    // What is inside is shown in its place.
-    if (raw.has(event.type)) continue
+    // What is inside is shown in its place; of an exchange both are.
+    if (raw.has(event.type) && event.type !== EXCHANGE) continue
+    if (event.type === START && ended.has(ordinalOf(event))) continue
     count += 1
     kept.push({ row, json: out.json ? lineOf(event) : '' })
     if (limit > 0 && kept.length > 2 * limit) kept.splice(0, kept.length - limit)
@@ -69,6 +71,26 @@ function asOf(at: number | undefined): { readonly at?: number } {
 
 /** What readers look at and derive nothing from: it is a session event itself. */
 const SESSION_TYPE = /^(?:turn|user|assistant|tool|request|step|run)\/|^compaction$/
+
+const EXCHANGE = 'http/exchange'
+const START = 'http/start'
+const NONE_ENDED: ReadonlySet<unknown> = new Set()
+
+/** Ordinals of requests whose end is in the run: one line says both. */
+async function endedRequests(
+  view: RunView,
+  to: { readonly to?: number },
+): Promise<ReadonlySet<unknown>> {
+  if ((await view.last(START)) === undefined) return NONE_ENDED
+  const ended = new Set<unknown>()
+  for await (const event of view.events({ types: [EXCHANGE], refs: true, ...to }))
+    if (event.type === EXCHANGE) ended.add(ordinalOf(event))
+  return ended
+}
+
+function ordinalOf({ data }: RunEvent): unknown {
+  return (data as { readonly ordinal?: unknown } | null | undefined)?.ordinal
+}
 
 const NOTHING_RAW: ReadonlySet<string> = new Set()
 
