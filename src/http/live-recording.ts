@@ -75,7 +75,7 @@ export class LiveRecording implements Recording {
     const { run, options } = recorder
     this.ordinal = ordinal
     this.started = run.context.now()
-    this.letGo = run.hold()
+    this.letGo = run.keepHeld()
     this.scrub = recorder.scrub()
     // Headers first: what is secret there is looked for everywhere else.
     const headers = this.scrub.headers(head.headers, 'request')

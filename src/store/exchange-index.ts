@@ -50,7 +50,7 @@ export async function exchangesOf(
 ): Promise<readonly FoundExchange[]> {
   const { parent } = await view.summary()
   const before = parent?.kind === 'fork' ? await exchangesOfParent(view, parent) : []
-  const source = await view.reading()
+  const source = await view.source()
   const { state, places } = await folded(view, source)
   const own = (exchanges.view?.(state) ?? []).map((row, index): FoundExchange => {
     const [segment, from, end] = places[index] as Stored['places'][number]

@@ -200,7 +200,7 @@ export class RunWriter {
   }
 
   /** The lock stays until the result is called. */
-  hold(): () => void {
+  keepHeld(): () => void {
     this.holds += 1
     let held = true
     return () => {

@@ -325,8 +325,8 @@ export class Run extends RunView {
   }
 
   /** Keep the lock however long nothing is appended, until what this gives is called. */
-  hold(): () => void {
-    return this.writer.hold()
+  keepHeld(): () => void {
+    return this.writer.keepHeld()
   }
 
   /** Let go of the lock until the next append. */
