@@ -21,6 +21,7 @@ const TOPICS = {
   state: async () => (await import('./topic-state.mjs')).state,
   growing: async () => (await import('./topic-growing.mjs')).growing,
   pages: async () => (await import('./topic-pages.mjs')).pages,
+  fold: async () => (await import('./topic-fold.mjs')).fold,
   search: async () => (await import('./topic-search.mjs')).search,
   import: async () => (await import('./topic-import.mjs')).imports,
   startup: async () => (await import('./topic-startup.mjs')).startup,

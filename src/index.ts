@@ -21,6 +21,7 @@ export type { ProviderView, ViewOptions } from './fold/provider/provider-view.js
 export type { ViewChange, ViewChangeKind } from './fold/provider/view.js'
 export type { Derived, Reader } from './fold/reader.js'
 export { requestHeader } from './fold/request-header.js'
+export { state } from './fold/state.js'
 export { type StepRow, steps } from './fold/steps.js'
 export { todo } from './fold/todo.js'
 export { type Turn, turns } from './fold/turns.js'

@@ -41,16 +41,23 @@ function places(left: DifferenceSide | undefined, right: DifferenceSide | undefi
 
 /** What stands on each side, a line each. */
 export function payloadLines(difference: Difference): readonly (readonly Piece[])[] {
-  const { changes, more = 0, parsed, text, unreadable } = difference
+  const { changes, more = 0, parsed, text, unreadable, history } = difference
   const lines: (readonly Piece[])[] = []
   for (const [side, trouble] of Object.entries(unreadable ?? {}))
     lines.push([['red', `${side} cannot be read: `], trouble.message])
+  if (history !== undefined) lines.push([['dim', historyText(history)]])
   if (parsed === true) lines.push([['dim', '(inside a text of JSON)']])
   for (const change of changes.slice(0, CHANGES_SHOWN_MAX)) lines.push(changeWords(change))
   const hidden = more + Math.max(0, changes.length - CHANGES_SHOWN_MAX)
   if (hidden > 0) lines.push([['dim', `${countText(hidden, 'more change')}`]])
   if (text !== undefined) lines.push(...textLines(text))
   return lines
+}
+
+/** `the same up to message 4; then left: user/message, right: nothing` */
+function historyText({ same, left, right }: NonNullable<Difference['history']>): string {
+  const beginning = same === 0 ? 'no message is the same' : `the same up to message ${same}`
+  return `(${beginning}; then left: ${left ?? 'nothing'}, right: ${right ?? 'nothing'})`
 }
 
 /** One change inside a value. */

@@ -32,6 +32,7 @@ export const ERROR_KINDS = {
   VALUE_UNSUPPORTED: 'input',
   LIMIT_EXCEEDED: 'input',
   BODY_REDACTED: 'input',
+  SECRETS_FOUND: 'input',
   BUNDLE_INVALID: 'input',
   PROJECTION_CONFLICT: 'input',
   PROJECTION_FAILED: 'input',

@@ -11,6 +11,7 @@
  */
 import type { Content } from './content.js'
 import type { Hash } from './hash.js'
+import type { HttpExchange, HttpGap, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
@@ -382,6 +383,10 @@ export interface EventMap {
   'langgraph/checkpoint': LanggraphCheckpoint
   'langgraph/writes': LanggraphWrites
   'langgraph/delete': LanggraphDelete
+  'http/start': HttpStart
+  'http/exchange': HttpExchange
+  'http/miss': HttpMiss
+  'http/gap': HttpGap
   note: unknown
 }
 

@@ -21,6 +21,11 @@ export interface Projection<S, V = S> {
   /** The only types that `apply` is called for; all unless given. A smaller choice is faster. */
   readonly types?: readonly string[]
   /**
+   * Whether each event of `types` that is taken says the whole state, whatever came before it: then a cold
+   * read asks for the last one and nothing else, and no snapshot is kept.
+   */
+  readonly whole?: boolean
+  /**
    * Whether a fork begins with the state of its parent; true unless told. Totals of what a run
    * itself did say false.
    */

@@ -6,6 +6,7 @@ export const requestHeader: Projection<RequestHeader | null> = {
   key: 'request-header',
   version: 1,
   types: ['request/header'],
+  whole: true,
   init: () => null,
   apply(state, { data }) {
     const { model, provider } = (data ?? {}) as Partial<RequestHeader>

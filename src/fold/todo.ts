@@ -5,6 +5,7 @@ export const todo: Projection<readonly unknown[]> = {
   key: 'todo',
   version: 1,
   types: ['todo/write'],
+  whole: true,
   init: () => [],
   apply(state, { data }) {
     const items = (data as { items?: unknown } | null | undefined)?.items

@@ -45,6 +45,8 @@ export interface FoldedRun {
   isHeld(): boolean
   /** The last event that stands, or undefined. */
   end(): Promise<Head | undefined>
+  /** The seq of the last event of any of these types, found by index; -1 where there is none. */
+  lastSeq(types: readonly string[]): Promise<number>
   source(): Promise<EventSource>
   parent(): Promise<FoldedParent | undefined>
 }
@@ -68,6 +70,8 @@ const NOTHING_KEPT: Kept = { seq: -1, bytes: 0, slot: 1 }
 export class Projecting {
   private registry: Registry | undefined
   private readers: readonly AnyReader[] = []
+  /** Whether readers find events in this log, which its index does not know. */
+  private isRead = true
   /** Where the registry was when it was last compared with the log. */
   private head: Head | undefined
   private working: Promise<unknown> = Promise.resolve()
@@ -179,7 +183,12 @@ export class Projecting {
    * Writing a large state must be paid for by many events, or a long run would write it again and
    * again.
    */
-  private isDue({ key }: AnyProjection, head: Head, when: 'turn' | 'close' | 'running'): boolean {
+  private isDue(
+    { key, whole }: AnyProjection,
+    head: Head,
+    when: 'turn' | 'close' | 'running',
+  ): boolean {
+    if (whole && !this.isRead) return false
     const { seq, bytes } = this.kept.get(key) ?? NOTHING_KEPT
     const news = head.seq - seq
     const worth = Math.ceil(bytes / BYTES_PER_EVENT[when])
@@ -246,6 +255,7 @@ export class Projecting {
     to = Number.POSITIVE_INFINITY,
   ): Promise<Registry> {
     this.readers = await builtInReaders()
+    this.isRead = (await this.run.lastSeq(this.readers.flatMap((reader) => reader.types))) >= 0
     const end = await this.run.end()
     const last = Math.min(to, end?.seq ?? -1)
     const { reader } = await this.run.source()
@@ -270,12 +280,32 @@ export class Projecting {
     shape: LogShape,
     to: number,
   ): Promise<FoldSnapshot | undefined> {
+    if (projection.whole && !this.isRead) return this.lastWritten(projection, to)
     const start = await this.snapshots().newest(projection, reader, shape, to)
     if (start !== undefined && to !== Number.POSITIVE_INFINITY) {
       const { asOfSeq: seq, bytes, slot } = start
       if (!this.kept.has(projection.key)) this.kept.set(projection.key, { seq, bytes, slot })
     }
     return start
+  }
+
+  /** The state that one event says; undefined where the last one says none, so that all are to be folded. */
+  private async lastWritten(
+    projection: AnyProjection,
+    to: number,
+  ): Promise<FoldSnapshot | undefined> {
+    const seq = await this.run.lastSeq(projection.types ?? [])
+    if (seq < 0 || seq > to) return undefined
+    const registry = new Registry(this.readers)
+    registry.add(projection)
+    const before = registry.unit(projection)?.state
+    for await (const event of foldEvents(await this.run.source(), { from: seq, to: seq })) {
+      registry.apply(event)
+    }
+    const unit = registry.unit(projection)
+    if (unit === undefined || unit.failure !== undefined || unit.state === before) return undefined
+    const { state } = unit
+    return { state, asOfSeq: seq, readerStates: registry.readerStates, bytes: 0, slot: 0 }
   }
 
   /**
@@ -312,7 +342,7 @@ export class Projecting {
 }
 
 /** Fewest events between two snapshots of one projection. */
-const EVENTS_MIN = { turn: 64, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
+const EVENTS_MIN = { turn: 256, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
 /** Bytes of a snapshot that one event pays for. */
 const BYTES_PER_EVENT = { turn: 2048, close: 16_384, running: 1024 } as const
 

@@ -74,6 +74,10 @@ export class RunView {
       context,
       isHeld: () => this.isHeld(),
       end: async () => (await this.load()).head,
+      lastSeq: async (types) => {
+        const { index } = await this.load()
+        return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
+      },
       source: () => this.source(),
       parent: () => this.foldedParent(),
     }
@@ -178,10 +182,8 @@ export class RunView {
 
   /**
    * A projection as of an event (the end unless told): its view, current. Folded from the best
-   * snapshot
-   * that fits, else from the log; a cache that is broken or gone changes no result. Where a dead
-   * writer left
-   * a turn open, the value is as it will be once the run is opened, which closes it.
+   * snapshot that fits, else from the log; a cache that is broken or gone changes no result. Where a
+   * dead writer left a turn open, the value is as it will be once the run is opened, which closes it.
    * @throws PROJECTION_CONFLICT, PROJECTION_FAILED
    */
   async project<S, V>(
@@ -300,7 +302,8 @@ export class RunView {
       : undefined
   }
 
-  protected async source(): Promise<EventSource> {
+  /** What its events are read from, as it is now. For daglog's own rooms. */
+  async source(): Promise<EventSource> {
     const { spans } = await shapeOf(this.log)
     const readable = await this.readable(spans)
     return { run: this.id, reader: this.log, notices: this.context.notices, spans: readable }

@@ -58,6 +58,7 @@ export class RunWriter {
   private identityHash: Hash | undefined
   private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
+  private holds = 0
 
   constructor(
     private readonly context: StoreContext,
@@ -217,13 +218,23 @@ export class RunWriter {
     this.idleTimer.unref()
   }
 
+  /** The lock stays until the result is called. */
+  keepHeld(): () => void {
+    this.holds += 1
+    let held = true
+    return () => {
+      if (held) this.holds -= 1
+      held = false
+    }
+  }
+
   /**
    * An open turn or step is ours to finish: the lock stays, or another process would call it
    * abandoned.
    */
   private releaseIfIdle(): void {
     const { turn, steps, calls } = this.index.open()
-    if (turn !== undefined || steps.length > 0 || calls.size > 0) {
+    if (this.holds > 0 || turn !== undefined || steps.length > 0 || calls.size > 0) {
       this.touch()
       return
     }

@@ -56,6 +56,8 @@ export class Store {
   /** @internal */
   readonly context: StoreContext
   private readonly open = new Set<Run>()
+  /** @internal Makes the fetch of a run that is opened; set by whoever opens the store. */
+  recording: ((run: Run) => typeof fetch) | undefined
 
   private constructor(
     readonly manifest: Manifest,
@@ -170,6 +172,7 @@ export class Store {
       hasRun: (id) => this.context.backend.hasRun(id),
       create: (options) => this.createRun(options),
     }
+    if (this.recording !== undefined) run.fetch = this.recording(run)
     this.open.add(run)
     run.onClosed(() => this.open.delete(run))
     return run

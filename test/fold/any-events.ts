@@ -36,6 +36,7 @@ const one = fc.oneof(
   fc.record({ type: fc.constant('step/start'), data: fc.record({ id, key: id, name: id }) }),
   fc.record({ type: fc.constant('step/end'), data: fc.record({ id, status: fc.constant('ok') }) }),
   fc.record({ type: fc.constant('todo/write'), data: fc.record({ items: fc.array(id) }) }),
+  fc.record({ type: fc.constant('state/write'), data: fc.record({ value: fc.array(id) }) }),
   fc.record({
     type: fc.constant('compaction'),
     data: fc.record({

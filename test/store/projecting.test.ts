@@ -15,6 +15,7 @@ import {
   type Run,
   requestHeader,
   type Store,
+  state,
   steps,
   todo,
   turns,
@@ -33,7 +34,7 @@ const seen: Projection<readonly string[]> = {
   apply: (state, { seq, type, data }) => [...state, `${seq} ${type} ${JSON.stringify(data)}`],
 }
 
-const BUILT_IN = { messages, turns, steps, todo, requestHeader }
+const BUILT_IN = { messages, turns, steps, todo, state, requestHeader }
 
 async function results(run: Pick<Run, 'project'>): Promise<unknown> {
   const found: Record<string, unknown> = { seen: await run.project(seen) }
@@ -147,7 +148,7 @@ describe('a projection', () => {
     const again = await openStore(dir)
     const view = await again.inspectRun('r')
     await view.project(spy(messages, 1))
-    await view.project(spy(turns, 2))
+    await view.project(spy(turns, turns.version + 1))
     expect(new Set(given)).toEqual(new Set(['turns']))
     await again.close()
   })
@@ -318,7 +319,7 @@ describe('a cache', () => {
     const { store, dir } = await temporaryStore()
     const run = await store.run('r')
     await results(run)
-    await fillTurns(run, 40)
+    await fillTurns(run, 80)
     const expected = await results(run)
     await store.close()
     return { dir, expected }
@@ -503,4 +504,42 @@ test('session() gives events from any seq on', async () => {
   for await (const { seq } of run.session({ from: 5, types: ['user/message'] })) from.push(seq)
   expect(from).toEqual([6, 10])
   await store.close()
+})
+
+describe('a projection whose events say the whole state', () => {
+  it('is read from the last of them alone, and is what a fold of all gives', async () => {
+    const { store, dir } = await temporaryStore()
+    const run = await store.run('r')
+    for (let n = 0; n < 20; n += 1) {
+      await run.append('state/write', { value: { page: `${n}`.repeat(8000) } })
+    }
+    await run.append('todo/write', { items: ['one'] })
+    await run.append('todo/write', 'of another shape' as never)
+    await store.close()
+    const folded: number[] = []
+    const counting: Projection<unknown> = {
+      ...state,
+      apply(before, event) {
+        folded.push(event.seq)
+        return state.apply(before, event)
+      },
+    }
+    const other = await openStore(dir)
+    const view = await other.inspectRun('r')
+    const last = await view.last('state/write')
+    expect(await view.project(counting)).toEqual(last?.data.value)
+    expect(folded).toEqual([last?.seq])
+    expect(await view.project(state, { at: 1 })).toEqual({ page: '0'.repeat(8000) })
+    expect(await view.project(todo)).toEqual(['one'])
+    await other.close()
+  })
+
+  it('is unknown where that one was redacted, as the state is', () => {
+    const event = { seq: 1, time: 1, type: 'state/write', hash: '' as never }
+    const written = state.apply(state.init(), { ...event, data: { value: 1 } } as RunEvent)
+    expect(written).toBe(1)
+    expect(
+      state.apply(written, { ...event, data: undefined, redacted: true } as RunEvent),
+    ).toBeUndefined()
+  })
 })
