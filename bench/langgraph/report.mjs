@@ -60,7 +60,7 @@ export function barsOf(found) {
     }
     bar('stored, of the news', ours.closedBytes / limit.closedBytes, name === 'c' ? 3 : 1.3)
     bar('put, of raw', ours.putMs / limit.putMs, 3)
-    bar('resume in a fresh process, of raw', ours.firstMs / limit.firstMs, 3)
+    bar('resume in a fresh process, median, of raw', ours.resumeMs / limit.resumeMs, 3)
     bar('RSS of the history, of one state', ours.historyRss / ours.oneStateRss, 1.5)
     if (name === 'c') bar('history, ms', ours.historyMs, 300)
     if (name === 'a' && full !== undefined) bar('put, of SQLite FULL', ours.putMs / full.putMs, 0.1)
