@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { againVerbs } from './agent/verbs.js'
 import type { Backend } from './backend/backend.js'
 import { directory } from './backend/fs.js'
 import { type Notice, warnOnNotice } from './store/notices.js'
@@ -29,7 +30,9 @@ export async function openStore(
 ): Promise<Store> {
   const listener = options.onNotice ?? warnOnNotice
   const backend = typeof place === 'object' ? place : openDirectory(place, options, listener)
-  return Store.open(backend, { ...options, create: options.create ?? true })
+  const store = await Store.open(backend, { ...options, create: options.create ?? true })
+  store.again = againVerbs
+  return store
 }
 
 function openDirectory(

@@ -117,7 +117,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 }
 
 /** Rooms of one floor that may know each other, one way. */
-const NEIGHBOURS: readonly string[] = ['value > core', 'testing.ts > testing']
+const NEIGHBOURS: readonly string[] = ['value > core', 'testing.ts > testing', 'open.ts > agent']
 
 function roomOf(path: string): string {
   return path.split('/')[1] as string

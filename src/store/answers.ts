@@ -30,7 +30,7 @@ export interface KnownAsk extends StepAsk {
 export interface LiveAnswer {
   readonly how: 'live'
   /** Another input than the caller's, which is recorded and given to the body as `step.input`. */
-  readonly edited?: { readonly input: unknown }
+  readonly edited?: { readonly input: unknown; readonly onRead: () => void }
   /** It may have been done before: ask the step's own `check` first. */
   readonly inDoubt?: boolean
 }
@@ -60,6 +60,8 @@ export interface StepAnswerer {
    * needs a recorded value at once (a clock, a random number) can have a key of the same space.
    */
   identify(ask: StepAsk): string
+  /** The value that was recorded under a key by `run.now` and its like; undefined: draw one, and record it. */
+  tick?(key: string): { readonly value: unknown } | undefined
   /** @throws what the caller is to be told instead of an outcome; nothing is recorded then. */
   answer(ask: KnownAsk): Promise<StepAnswer>
   /** Its start is in this run's log. */

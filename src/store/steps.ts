@@ -217,7 +217,7 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
   const { run, body } = call
   const { ask, answerer } = begun
   const input = answer.edited === undefined ? call.input : answer.edited.input
-  const self = stepOf(call, begun, input, await run.lineage())
+  const self = stepOf(call, begun, input, await run.lineage(), answer.edited?.onRead)
   const given = answer.edited === undefined ? call.given : encodeData({ input })
   const seq = await writeStart(call, self, given)
   if (ask !== undefined) answerer?.begun?.(ask, self, seq)
@@ -238,13 +238,17 @@ function stepOf<R>(
   { id, key, answerer }: Begun,
   input: unknown,
   lineage: Hash,
+  onRead?: () => void,
 ): Step {
   const self: Step = {
     id,
     key,
     name,
     run,
-    input,
+    get input() {
+      onRead?.()
+      return input
+    },
     signal: options.signal ?? parent?.signal ?? answerer?.signal ?? new AbortController().signal,
     idempotencyKey: sha256(Buffer.from(JSON.stringify(['idempotency/1', lineage, key]))),
     step: (inner, innerInput, innerBody, innerOptions) =>
