@@ -42,8 +42,13 @@ export abstract class AgainExecution extends Execution {
   /** Whether its result goes out: not what ran inside of a step that is answered as a whole. */
   protected isWithin(step: RecordedStep): boolean {
     for (let above = step.parent; above !== undefined; above = above.parent)
-      if (this.isAnswered(above)) return true
+      if (!this.isEntered(above)) return true
     return false
+  }
+
+  /** Whether the body of a recorded step runs, so that the steps inside it are asked for. */
+  protected isEntered(step: RecordedStep): boolean {
+    return !this.isAnswered(step)
   }
 
   /** Whether a step is answered from the recording, its body left alone. */
@@ -85,6 +90,10 @@ export abstract class AgainExecution extends Execution {
     // Its place in the order is the gate's business, which lets out one in a turn.
     await super.ended(ask, undefined)
     this.gate.delivered()
+  }
+
+  protected isGated({ key }: KnownAsk): boolean {
+    return this.gated.has(key)
   }
 
   /** The signal is aborted where it was when this was recorded. */

@@ -55,6 +55,7 @@ export abstract class Execution implements StepAnswerer {
   async ended(ask: KnownAsk, seq: number | undefined): Promise<void> {
     this.running.delete(ask.key)
     if (seq !== undefined) await this.deliveries.next(seq)
+    if (this.over) await never()
   }
 
   /** Names from the top down to a step that was identified here. */
@@ -81,8 +82,8 @@ export abstract class Execution implements StepAnswerer {
       await this.recordEnd(outcome)
       return outcome
     } finally {
+      // It stays the one to ask: what was left running is told nothing.
       this.over = true
-      this.run.answerSteps(undefined)
     }
   }
 
@@ -112,6 +113,11 @@ export abstract class Execution implements StepAnswerer {
       .reverse()
       .map((id) => ({ type: 'step/end', data: { id, status: 'interrupted' } }))
   }
+}
+
+/** What is waited for by whatever the function left running. */
+function never(): Promise<never> {
+  return new Promise(() => {})
 }
 
 const UNWRITABLE: ReadonlySet<string> = new Set(['WRITE_FAILED', 'WRITER_FENCED', 'CLOSED'])

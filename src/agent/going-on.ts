@@ -34,6 +34,12 @@ abstract class GoingOn extends AgainExecution {
     return false
   }
 
+  /** What runs now ends after all that had ended before. */
+  override async ended(ask: KnownAsk, seq: number | undefined): Promise<void> {
+    if (!this.isGated(ask)) await this.gate.done()
+    return super.ended(ask, seq)
+  }
+
   protected refuse(error: DaglogError): never {
     this.refusal ??= error
     throw error
@@ -64,6 +70,8 @@ export class ResumeExecution extends GoingOn {
     if (step === undefined || step.asked) return { how: 'live' }
     step.asked = true
     if (this.isAnswered(step)) return this.recorded(ask, step, false)
+    // The function came to its end without it, so nobody waits for it now either.
+    if (this.recording.ended?.data.status === 'ok') return new Promise<never>(() => {})
     const effect = ask.options.effect ?? step.effect
     const { check } = ask.options
     const { path } = step

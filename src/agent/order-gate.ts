@@ -34,6 +34,7 @@ export class OrderGate {
   private delivering = 0
   private quietWanted = 0
   private closed = false
+  private readonly enders: (() => void)[] = []
 
   constructor(private readonly options: GateOptions) {
     this.gone = new Uint8Array(options.places)
@@ -80,13 +81,32 @@ export class OrderGate {
     if (wanted) this.move()
   }
 
+  /** Resolves once all results went out, or nobody asks for those that are left. */
+  done(): Promise<void> {
+    this.skipGone()
+    if (this.next >= this.gone.length) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.enders.push(resolve)
+      this.move()
+    })
+  }
+
+  private skipGone(): void {
+    while (this.next < this.gone.length && this.gone[this.next] === 1) this.next += 1
+  }
+
+  private tellDone(): void {
+    for (const tell of this.enders.splice(0)) tell()
+  }
+
   /** Whatever waits still waits for good. */
   close(): void {
     this.closed = true
+    this.tellDone()
   }
 
   private hasWork(): boolean {
-    return !this.closed && (this.waiting.size > 0 || this.quietWanted > 0)
+    return !this.closed && (this.waiting.size > 0 || this.quietWanted > 0 || this.enders.length > 0)
   }
 
   private async pump(): Promise<void> {
@@ -94,7 +114,8 @@ export class OrderGate {
     while (this.hasWork()) {
       await turn()
       if (this.delivering > 0) continue
-      while (this.next < this.gone.length && this.gone[this.next] === 1) this.next += 1
+      this.skipGone()
+      if (this.next >= this.gone.length) this.tellDone()
       const lowest = this.waiting.has(this.next) ? this.next : this.late()
       if (lowest !== undefined) {
         this.release(lowest, lowest === this.next ? 'in-order' : 'late')
@@ -106,7 +127,7 @@ export class OrderGate {
       if (still < QUIET_TURNS) continue
       still = 0
       if (!this.options.isQuiet()) await later()
-      else if (!(await this.options.onQuiet())) this.releaseLowest()
+      else if (!(await this.options.onQuiet())) this.giveUp()
     }
   }
 
@@ -118,10 +139,11 @@ export class OrderGate {
     return lowest
   }
 
-  private releaseLowest(): void {
+  /** The next result is not asked for: the lowest that is goes out instead. */
+  private giveUp(): void {
     let lowest = Number.POSITIVE_INFINITY
     for (const place of this.waiting.keys()) lowest = Math.min(lowest, place)
-    if (this.waiting.size === 0) return
+    if (this.waiting.size === 0) return this.tellDone()
     this.release(lowest, 'early')
     this.next = lowest + 1
   }

@@ -52,6 +52,11 @@ export class ReplayExecution extends AgainExecution {
     return step.end !== undefined
   }
 
+  /** No body runs, also of those that never ended. */
+  protected override isEntered(): boolean {
+    return false
+  }
+
   override begun(ask: KnownAsk, step: Step, seq: number): void {
     super.begun(ask, step, seq)
     if (!this.recording.steps.has(ask.key)) this.seqs.set(ask.key, seq)
@@ -60,6 +65,8 @@ export class ReplayExecution extends AgainExecution {
   async answer(ask: KnownAsk): Promise<StepAnswer> {
     this.gate.move()
     const step = this.recording.steps.get(ask.key)
+    // What a branch asks that nobody waits for any more was not recorded, since the function had returned.
+    if (step === undefined && this.returned) return new Promise<never>(() => {})
     if (step === undefined || step.asked) return this.answerUnknown(ask)
     step.asked = true
     if (this.isWithin(step)) {
@@ -162,7 +169,10 @@ export class ReplayExecution extends AgainExecution {
         resolve({ status: 'cancelled', error })
       }
     })
-    return Promise.race([super.outcome(agent, input), stalled])
+    const outcome = super.outcome(agent, input).finally(() => {
+      this.returned = true
+    })
+    return Promise.race([outcome, stalled])
   }
 
   /** What was recorded before the end is let out as well: it may ask for more. */
@@ -185,10 +195,7 @@ export class ReplayExecution extends AgainExecution {
   private async findMissing(): Promise<void> {
     const last = this.recording.ended?.seq ?? Number.POSITIVE_INFINITY
     for (const step of this.recording.steps.values()) {
-      const above = step.parent
       if (step.asked || step.start > last || this.isWithin(step)) continue
-      // Inside of one that nobody asked for: that one is named.
-      if (above !== undefined && (!above.asked || above.end === undefined)) continue
       this.verdict.add({ kind: 'missing', path: step.path, recorded: await recordedSide(step) })
     }
   }

@@ -195,6 +195,8 @@ async function runRecorded<R>(call: TakenCall<R>): Promise<R> {
 
 async function runAnswered<R>(call: TakenCall<R>, answerer: StepAnswerer): Promise<R> {
   const { run, name, input, inputDigest, parent, options, site } = call
+  // The function has returned, and nothing is recorded of what it left running.
+  if (answerer.over) return new Promise<never>(() => {})
   const asked = { run, name, input, inputDigest, parentKey: parent?.key ?? '', options, site }
   const ask: KnownAsk = { ...asked, key: answerer.identify(asked) }
   const answer = await answerer.answer(ask)

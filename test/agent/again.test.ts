@@ -25,9 +25,9 @@ function world() {
     })
     const [a, b] = await Promise.all([
       run.step('score', { page }, async (s) => {
-        const inner = await s.step('weigh', { page: s.input.page }, () => {
+        const inner = await s.step('weigh', { page: s.input.page }, (w) => {
           done.push('weigh')
-          return s.input.page.text.length
+          return w.input.page.text.length
         })
         return inner * 2
       }),

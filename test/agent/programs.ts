@@ -22,7 +22,7 @@ export function drawer(seed: number): () => number {
   }
 }
 
-export function randomProgram(draw: () => number, depth = 3): Node {
+export function randomProgram(draw: () => number, depth = 2 + Math.floor(draw() * 3)): Node {
   const some = (): Node[] =>
     Array.from({ length: 2 + Math.floor(draw() * 2) }, () => randomProgram(draw, depth - 1))
   const name = `t${Math.floor(draw() * 4)}`
@@ -37,10 +37,17 @@ export function randomProgram(draw: () => number, depth = 3): Node {
   return { k: 'settled', of: some() }
 }
 
+/** Whether the result may depend on who is first. */
+export function hasRace(node: Node): boolean {
+  if (node.k === 'race' || node.k === 'any') return true
+  if (node.k === 'inside') return hasRace(node.body)
+  return 'of' in node && node.of.some(hasRace)
+}
+
 export interface World {
   /** Wait as long as the seed of latencies says. */
   readonly wait: () => Promise<void>
-  /** Names of bodies that ran. */
+  /** Keys of steps whose bodies ran. */
   readonly ran: string[]
 }
 
@@ -69,7 +76,7 @@ async function exec(node: Node, scope: Scope, carry: string, world: World): Prom
     case 'inside':
       return caught(() =>
         scope.step(node.name, { carry }, async (s) => {
-          world.ran.push(node.name)
+          world.ran.push(s.key)
           return `<${await exec(node.body, s, carry, world)}>`
         }),
       )
@@ -96,13 +103,9 @@ async function together(
     const settled = await Promise.allSettled(parts)
     return short(settled.map((one) => JSON.stringify(one)).join('&'))
   }
-  const failing = parts.map((part) =>
-    part.then((text) => {
-      if (text.startsWith('err')) throw new TypeError(text)
-      return text
-    }),
+  const won = await caught(() =>
+    how === 'any' ? Promise.any(parts.map(failing)) : Promise.race(parts),
   )
-  const won = await caught(() => (how === 'any' ? Promise.any(failing) : Promise.race(parts)))
   // What follows depends on who won, so a wrong winner shows.
   return caught(() => leaf('after', scope, `won:${won}`, false, world))
 }
@@ -126,8 +129,8 @@ function leaf(
   fails: boolean,
   world: World,
 ): Promise<string> {
-  return scope.step(name, { carry }, async () => {
-    world.ran.push(name)
+  return scope.step(name, { carry }, async (s) => {
+    world.ran.push(s.key)
     await world.wait()
     if (fails) throw new RangeError(`boom ${name}`)
     return short(`${name}:${carry}`)
@@ -149,4 +152,11 @@ function short(text: string): string {
   let hash = 7
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) >>> 0
   return `${text.slice(0, 8)}~${hash.toString(36)}`
+}
+
+/** What came of a branch as a promise that fails where it did. */
+async function failing(part: Promise<string>): Promise<string> {
+  const text = await part
+  if (text.startsWith('err')) throw new TypeError(text)
+  return text
 }
