@@ -384,6 +384,9 @@ describe('the package', () => {
       type ClaudeChain
       type CreateRunOptions
       type Derived
+      type Divergence
+      type DivergenceKind
+      type DivergenceSide
       type DuReport
       type DuTotals
       type Durability
@@ -409,6 +412,7 @@ describe('the package', () => {
       type ProviderView
       type Reader
       type Ref
+      type ReplayReport
       type Run
       type RunEvent
       type RunInfo
@@ -417,6 +421,7 @@ describe('the package', () => {
       type StandardSchema
       type Step
       type StepBody
+      type StepCheck
       type StepOptions
       type StepRow
       type Store

@@ -7,7 +7,7 @@ import { withoutPointers } from '../core/pointer.js'
 import type { Divergence } from '../fold/divergence.js'
 import type { KnownAsk } from '../store/answers.js'
 import { diffJson, type JsonDiff } from '../value/json-diff.js'
-import { inputOf, type Recording, type RecordedStep } from './recording.js'
+import { inputOf, type RecordedStep, type Recording } from './recording.js'
 
 /** Recorded steps that are looked at for one that nobody knows, in the order of the recording. */
 const CANDIDATES_MAX = 256
@@ -39,8 +39,16 @@ export async function classify(
     digest: inputDigest,
     ...(site === undefined ? {} : { site }),
   }
-  const near = await nearest(free.filter((step) => step.name === name), ask)
-  const taken = near?.step ?? (await sameInput(free.filter((step) => step.name !== name), ask))
+  const near = await nearest(
+    free.filter((step) => step.name === name),
+    ask,
+  )
+  const taken =
+    near?.step ??
+    (await sameInput(
+      free.filter((step) => step.name !== name),
+      ask,
+    ))
   if (taken === undefined) {
     return { divergence: { kind: 'extra', path: now.path, now: side } }
   }

@@ -143,7 +143,10 @@ export class OrderGate {
   private giveUp(): void {
     let lowest = Number.POSITIVE_INFINITY
     for (const place of this.waiting.keys()) lowest = Math.min(lowest, place)
-    if (this.waiting.size === 0) return this.tellDone()
+    if (this.waiting.size === 0) {
+      this.tellDone()
+      return
+    }
     this.release(lowest, 'early')
     this.next = lowest + 1
   }

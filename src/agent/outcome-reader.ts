@@ -30,14 +30,11 @@ export class OutcomeReader {
 
   private async readNow({ view, end = -1 }: RecordedStep): Promise<StepOutcome<unknown>> {
     const { cursor } = this
-    const near =
-      cursor?.view === view && end > cursor.seq && end - cursor.seq <= READ_ON_EVENTS_MAX
+    const near = cursor?.view === view && end > cursor.seq && end - cursor.seq <= READ_ON_EVENTS_MAX
     if (!near && cursor?.view === view && end <= cursor.seq) {
       return outcomeOf((await view.event(end))?.data as StepEnd)
     }
-    const open = near
-      ? (cursor as Cursor)
-      : { view, events: endsFrom(view, end), seq: end - 1 }
+    const open = near ? (cursor as Cursor) : { view, events: endsFrom(view, end), seq: end - 1 }
     if (!near) await cursor?.events.return?.()
     this.cursor = open
     for (;;) {

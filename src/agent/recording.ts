@@ -2,8 +2,9 @@
  * What a log knows of a function that was run: its steps by key, and the order in which they ended.
  * Payloads stay in the log until somebody asks for them, so a long run costs little memory.
  */
-import { DaglogError } from '../core/errors.js'
+
 import { reviveError } from '../core/error-revive.js'
+import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { AgentEnd, AgentStart, Effect, StepEnd, StepStart } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'

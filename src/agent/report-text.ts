@@ -21,7 +21,9 @@ export function reportText(report: ReportOf): string {
   const head = `${ok ? 'same' : 'DIVERGED'}  ${source} replayed as ${id}: ${answered} steps answered from the recording${end}`
   const lines = [head, ...divergencesText(report)]
   for (const note of notes) {
-    lines.push(`  order: "${note.path}" (recorded ${place(note.recorded)}) went out early: ${note.note}`)
+    lines.push(
+      `  order: "${note.path}" (recorded ${place(note.recorded)}) went out early: ${note.note}`,
+    )
   }
   return `${lines.join('\n')}\n`
 }

@@ -6,8 +6,8 @@ import { DaglogError } from '../core/errors.js'
 import type { AgentStart } from '../core/event-map.js'
 import { type Hash, sha256 } from '../core/hash.js'
 import type {
-  Agent,
   AgainVerbs,
+  Agent,
   Executed,
   Forked,
   ForkRunOptions,

@@ -36,7 +36,9 @@ function aggregated(error: unknown, depth: number): Pick<ErrorData, 'errors'> {
 /** Anything may be thrown. */
 function thrownAs(error: unknown): Pick<ErrorData, 'thrown'> {
   const plain = error === null || typeof error === 'string' || typeof error === 'boolean'
-  return plain || Number.isFinite(error) ? { thrown: error as string | number | boolean | null } : {}
+  return plain || Number.isFinite(error)
+    ? { thrown: error as string | number | boolean | null }
+    : {}
 }
 
 /** A member of an error of any class, of another realm, or of a plain object that was thrown. */

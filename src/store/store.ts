@@ -4,8 +4,8 @@
 import type { Backend } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type {
-  Agent,
   AgainVerbs,
+  Agent,
   Executed,
   Forked,
   ForkRunOptions,
@@ -303,7 +303,10 @@ export class Store {
 
   private verbs(): AgainVerbs {
     if (this.again !== undefined) return this.again
-    throw new DaglogError('USAGE', 'this store was not opened by openStore; try: openStore(backend)')
+    throw new DaglogError(
+      'USAGE',
+      'this store was not opened by openStore; try: openStore(backend)',
+    )
   }
 
   /** How two runs differ, aligned by what their steps are. See `RunDiff`. */

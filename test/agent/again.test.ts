@@ -128,10 +128,7 @@ it('two that resume at once: one wins, the other is told', async () => {
   const store = await fresh()
   const { agent } = world()
   const r1 = await store.record('job', { n: 1 }, agent)
-  const results = await Promise.allSettled([
-    store.resume(r1.id, agent),
-    store.resume(r1.id, agent),
-  ])
+  const results = await Promise.allSettled([store.resume(r1.id, agent), store.resume(r1.id, agent)])
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   const lost = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult
   expect(lost.reason).toBeInstanceOf(DaglogError)
