@@ -2,8 +2,8 @@
  * Which run a session of the Claude Agent SDK is: keys as run ids, and back.
  * Keys may be any text; two keys are never one id.
  */
-import { sha256 } from '../core/hash.js'
 import type { RunView } from '../store/run-view.js'
+import { nameOfId as decoded, nameInId as encoded } from './run-names.js'
 
 /** As the SDK names a transcript; with a `subpath` one below the session, such as a sub-agent's. */
 export interface SessionKey {
@@ -14,28 +14,9 @@ export interface SessionKey {
 
 const PREFIX = 'claude'
 
-/** Longer names, and those that no id can spell, stand in the id as a hash. */
-const NAME_BYTES_MAX = 240
-
 export function runIdOf({ projectKey, sessionId, subpath }: SessionKey): string {
   const names = [projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])]
   return [PREFIX, ...names.map(encoded)].join('/')
-}
-
-/** `%`, `/` and what begins a hash are escaped, so no name runs into the next. */
-function encoded(name: string): string {
-  if (name === '') return '%'
-  if (!name.isWellFormed() || Buffer.byteLength(name) > NAME_BYTES_MAX) {
-    // Not as UTF-8, where two lone surrogates are one.
-    return `~${sha256(Buffer.from(name, 'utf16le'))}`
-  }
-  return name.replace(/[%/~]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
-}
-
-function decoded(part: string): string | undefined {
-  if (part === '%') return ''
-  if (part.startsWith('~')) return undefined
-  return part.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 /**

@@ -1,10 +1,10 @@
-/** `daglog cat RUN:SEQ[:POINTER]` or `daglog cat HASH` */
+/** `daglog cat RUN:SEQ[:POINTER] [--decoded]` or `daglog cat HASH` */
 
 import { isUtf8 } from 'node:buffer'
 import type { Hash } from '../core/hash.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
-import { hashedBytes, payloadBytes } from './payload.js'
+import { decodedBody, hashedBytes, payloadBytes } from './payload.js'
 
 const HASH = /^[0-9a-f]{64}$/
 /** A pointer begins with a slash, so an id may hold colons. */
@@ -16,14 +16,15 @@ export async function cat(call: Call): Promise<ExitCode> {
   const place = PLACE.exec(what)
   if (place === null && !HASH.test(what))
     throw call.usage(`"${what}" names no payload`, 'daglog cat @last:2:/output')
+  if (place === null && call.has('decoded'))
+    throw call.usage('--decoded needs a place', 'daglog cat --decoded @last:2:/response/body')
   const store = await call.store()
+  const at = { seq: Number(place?.[2]), pointer: place?.[3] ?? '' }
+  const read = call.has('decoded') ? decodedBody : payloadBytes
   const bytes =
     place === null
       ? await hashedBytes(store, what as Hash)
-      : await payloadBytes(await store.inspectRun(place[1] as string), {
-          seq: Number(place[2]),
-          pointer: place[3] ?? '',
-        })
+      : await read(await store.inspectRun(place[1] as string), at)
   if (out.json) {
     const text = isUtf8(bytes)
     const content = Buffer.from(bytes).toString(text ? 'utf8' : 'base64')

@@ -1,4 +1,4 @@
-/** `daglog show RUN[@SEQ] [--limit N]` */
+/** `daglog show RUN[@SEQ] [--limit N] [--dag]` */
 
 import type { RunEvent } from '../core/event.js'
 import { builtInReaders } from '../fold/readers.js'
@@ -18,6 +18,8 @@ export async function show(call: Call): Promise<ExitCode> {
   const store = await call.store()
   const { view, at } = await runAt(store, call.argument('RUN'))
   const limit = call.number('limit') ?? ROWS_MAX
+  if (call.has('dag'))
+    return (await import('./dag-rows.js')).showDag(out, { view, ...asOf(at) }, limit)
   let unreadable = 0
   const onTrouble = (what: string): void => {
     unreadable += 1
@@ -34,12 +36,14 @@ export async function show(call: Call): Promise<ExitCode> {
   const raw = isImported || out.json ? NOTHING_RAW : await rawTypes(view)
   const refs = events.events({ refs: true, ...to })
   const derived = raw.size > 0 ? view.session(to) : refs
+  const ended = out.json ? NONE_ENDED : await endedRequests(view, to)
   for await (const event of isImported ? withDerived(refs, view.session(to)) : derived) {
     const row = rows.add(event)
     // `readable` tells of a gap by itself.
     if (raw.size > 0 && isGap(event)) onTrouble(gapText(event))
-    // What is inside is shown in its place.
-    if (raw.has(event.type)) continue
+    // What is inside is shown in its place; of an exchange both are.
+    if (raw.has(event.type) && event.type !== EXCHANGE) continue
+    if (event.type === START && ended.has(ordinalOf(event))) continue
     count += 1
     kept.push({ row, json: out.json ? lineOf(event) : '' })
     if (limit > 0 && kept.length > 2 * limit) kept.splice(0, kept.length - limit)
@@ -61,8 +65,32 @@ export async function show(call: Call): Promise<ExitCode> {
   return unreadable > 0 || sheet.data.damage !== undefined ? 3 : 0
 }
 
+function asOf(at: number | undefined): { readonly at?: number } {
+  return at === undefined ? {} : { at }
+}
+
 /** What readers look at and derive nothing from: it is a session event itself. */
 const SESSION_TYPE = /^(?:turn|user|assistant|tool|request|step|run)\/|^compaction$/
+
+const EXCHANGE = 'http/exchange'
+const START = 'http/start'
+const NONE_ENDED: ReadonlySet<unknown> = new Set()
+
+/** Ordinals of requests whose end is in the run: one line says both. */
+async function endedRequests(
+  view: RunView,
+  to: { readonly to?: number },
+): Promise<ReadonlySet<unknown>> {
+  if ((await view.last(START)) === undefined) return NONE_ENDED
+  const ended = new Set<unknown>()
+  for await (const event of view.events({ types: [EXCHANGE], refs: true, ...to }))
+    if (event.type === EXCHANGE) ended.add(ordinalOf(event))
+  return ended
+}
+
+function ordinalOf({ data }: RunEvent): unknown {
+  return (data as { readonly ordinal?: unknown } | null | undefined)?.ordinal
+}
 
 const NOTHING_RAW: ReadonlySet<string> = new Set()
 

@@ -118,17 +118,19 @@ function encodeAt(
   return { text: 'null', tags: [], large: [outer, ...inner] }
 }
 
-/**
- * What encoded data stands for, as it will be read; undefined where a state is in it, which is a
- * tree.
- */
-export function decodeData(data: EncodedData): { readonly value: unknown } | undefined {
+/** What encoded data stands for, as it will be read, but for trees: of those there are the refs. */
+export function decodeData(data: EncodedData): {
+  readonly value: unknown
+  readonly trees: readonly Ref[]
+} {
   let value: unknown = JSON.parse(data.inline)
+  const trees: Ref[] = []
   for (const large of data.large) {
-    if (!('bytes' in large)) return undefined
-    value = replaceAt(value, large.pointer, valueIn(large.kind, large.bytes, large.pointer))
+    if ('bytes' in large)
+      value = replaceAt(value, large.pointer, valueIn(large.kind, large.bytes, large.pointer))
+    else trees.push(large.ref)
   }
-  return { value: applyTags(value, data.tags) }
+  return { value: applyTags(value, data.tags), trees }
 }
 
 /** Encode data that must stay in the frame, however long it is. @throws VALUE_UNSUPPORTED */

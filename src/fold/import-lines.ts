@@ -55,9 +55,9 @@ export function* readLines(bytes: Uint8Array): Generator<LineItem> {
       } else {
         const taken = yield* repaired(buffer, { line, from, to, approximate })
         if (taken > next) {
-          line += count(buffer, next, taken)
+          // Whatever stands behind a value that is printed over lines is read as a line of its own.
+          line += count(buffer, at, taken) - 1
           at = taken
-          line += 1
           continue
         }
       }
@@ -111,7 +111,7 @@ interface BadLine {
 
 /**
  * What can be read of a line that is no JSON.
- * @returns Where the next line starts that was not looked at; before the end of this one where it was all.
+ * @returns How far it was looked at: behind the end of this line where a value goes on beyond it.
  */
 function* repaired(buffer: Buffer, bad: BadLine): Generator<LineItem, number> {
   const { line, approximate } = bad
@@ -129,9 +129,7 @@ function* repaired(buffer: Buffer, bad: BadLine): Generator<LineItem, number> {
       yield { line, lines, from, to, value, ...exact }
     }
   }
-  if (end <= bad.to) return bad.to
-  const next = buffer.indexOf(LF, end)
-  return next < 0 ? buffer.length : next + 1
+  return end
 }
 
 /** What an `import/lines` event holds, as far as it makes sense: anybody may have written it. */

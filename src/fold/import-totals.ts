@@ -10,13 +10,19 @@ import type {
   SessionInfo,
   Usage,
 } from '../core/event-map.js'
+import { GENESIS } from '../core/hash.js'
 import type { Derived } from './reader.js'
+import { toolPairs } from './tool-pairs.js'
 
 /** Longest title that is kept, in UTF-16 units. */
 const TITLE_LENGTH_MAX = 120
 
 /** Messages whose usage may still be stated anew. */
 const OPEN_MAX = 8
+
+/** Calls are counted; where they are is not asked. */
+const NOWHERE = { seq: 0, time: 0, hash: GENESIS }
+const PAIRED: ReadonlySet<string> = new Set(toolPairs.types)
 
 interface Counted {
   readonly id: string
@@ -33,12 +39,11 @@ export class ImportCount {
   private inputTokens = 0
   private outputTokens = 0
   private faults = 0
-  private calls = 0
+  private pairs = toolPairs.init()
   private open: Counted[] = []
-  /** Calls in the content of the messages that are open. */
-  private openCalls = new Map<string, number>()
 
   take({ type, time, data }: Derived): void {
+    if (PAIRED.has(type)) this.pairs = toolPairs.apply(this.pairs, { ...NOWHERE, type, data })
     if (time !== undefined) {
       this.started = Math.min(this.started ?? time, time)
       this.updated = Math.max(this.updated ?? time, time)
@@ -54,7 +59,6 @@ export class ImportCount {
         this.turns += 1
         // An id is good inside one turn.
         this.open = []
-        this.openCalls.clear()
         break
       case 'user/message':
         this.messages += 1
@@ -82,22 +86,14 @@ export class ImportCount {
     this.open = [...this.open.filter((one) => one !== before), { id, usage }].slice(-OPEN_MAX)
   }
 
-  private message({ id, usage, content }: AssistantMessage): void {
-    const calls = Array.isArray(content)
-      ? content.filter((part) => part.type === 'tool_use').length
-      : 0
+  private message({ id, usage }: AssistantMessage): void {
     const before = id === undefined ? undefined : this.open.find((one) => one.id === id)
     if (before === undefined) this.messages += 1
     this.inputTokens += (usage?.inputTokens ?? 0) - (before?.usage.inputTokens ?? 0)
     this.outputTokens += (usage?.outputTokens ?? 0) - (before?.usage.outputTokens ?? 0)
-    this.calls += calls - (id === undefined ? 0 : (this.openCalls.get(id) ?? 0))
     if (id === undefined) return
-    this.open = this.open.filter((one) => one !== before)
-    this.open.push({ id, usage: usage ?? {} })
-    this.openCalls.set(id, calls)
-    if (this.open.length <= OPEN_MAX) return
-    const closed = this.open.shift()
-    if (closed !== undefined) this.openCalls.delete(closed.id)
+    const others = this.open.filter((one) => one !== before)
+    this.open = [...others, { id, usage: usage ?? {} }].slice(-OPEN_MAX)
   }
 
   totals(): ImportTotals {
@@ -107,7 +103,7 @@ export class ImportCount {
       ...(this.started === undefined ? {} : { started: this.started }),
       ...(this.updated === undefined ? {} : { updated: this.updated }),
       turns: this.turns,
-      calls: this.calls,
+      calls: this.pairs.calls,
       messages: this.messages,
       inputTokens: this.inputTokens,
       outputTokens: this.outputTokens,

@@ -65,6 +65,12 @@ export class RunList {
     return this.ids.get(run)
   }
 
+  /** Whether there once was a run with this id that was deleted. */
+  hadDeleted(id: string): boolean {
+    for (const gone of this.deleted.values()) if (gone.id === id) return true
+    return false
+  }
+
   /** What is known of a run that was deleted. */
   gone(run: string): RunDeleted | undefined {
     return this.deleted.get(run)

@@ -15,6 +15,7 @@ import {
 } from './growing-list.js'
 import { restates } from './messages.js'
 import type { Projection } from './projection.js'
+import { toolPairs } from './tool-pairs.js'
 
 export interface Turn {
   readonly turn: number
@@ -26,6 +27,7 @@ export interface Turn {
   /** `open` until it ended. */
   readonly reason: TurnReason | 'open'
   readonly messages: number
+  /** Calls that were asked for or begun, each once: transcripts seldom say that a body began. */
   readonly toolCalls: number
 }
 
@@ -33,27 +35,36 @@ export interface TurnsState {
   readonly list: GrowingList<Turn>
   /** Number of the last turn; the next is one more. */
   readonly last: number
+  readonly pairs: ReturnType<typeof toolPairs.init>
 }
 
 export const turns: Projection<TurnsState, readonly Turn[]> = {
   key: 'turns',
-  version: 1,
-  types: ['turn/start', 'turn/end', 'user/message', 'assistant/message', 'tool/call'],
-  init: () => ({ list: EMPTY_LIST, last: 0 }),
-  apply(state, event) {
+  version: 2,
+  types: ['user/message', ...(toolPairs.types ?? [])],
+  init: () => ({ list: EMPTY_LIST, last: 0, pairs: toolPairs.init() }),
+  apply(before, event) {
+    const pairs = toolPairs.apply(before.pairs, event)
+    const asked = pairs.calls - before.pairs.calls
+    const state = pairs === before.pairs ? before : { ...before, pairs }
     if (event.type === 'turn/start') return begun(state, event)
     const at = lengthOf(state.list) - 1
     const turn = itemAt(state.list, at)
     if (turn === undefined || turn.reason !== 'open') return state
     if (event.type === 'turn/end') return changed(state, at, ended(turn, event))
-    if (event.type === 'tool/call') {
-      return changed(state, at, { ...turn, toolCalls: turn.toolCalls + 1 })
-    }
-    if (restates(event)) return state
-    return changed(state, at, { ...turn, messages: turn.messages + 1 })
+    const said = MESSAGES.has(event.type) && !restates(event) ? 1 : 0
+    if (said + asked === 0) return state
+    const { messages, toolCalls } = turn
+    return changed(state, at, {
+      ...turn,
+      messages: messages + said,
+      toolCalls: toolCalls + asked,
+    })
   },
   view: ({ list }) => toArray(list),
 }
+
+const MESSAGES: ReadonlySet<string> = new Set(['user/message', 'assistant/message'])
 
 function begun(state: TurnsState, event: RunEvent): TurnsState {
   const number = Number((event.data as { turn?: unknown } | null | undefined)?.turn)
@@ -67,7 +78,7 @@ function begun(state: TurnsState, event: RunEvent): TurnsState {
     messages: 0,
     toolCalls: 0,
   }
-  return { list: appendTo(state.list, row), last: turn }
+  return { ...state, list: appendTo(state.list, row), last: turn }
 }
 
 function ended(turn: Turn, event: RunEvent): Turn {

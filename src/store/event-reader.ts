@@ -2,12 +2,13 @@
  * Events of a log, as they were appended: from any seq, without reading what lies before.
  * Never refuses: a bad span is a `log/gap` event, and what is intact behind it is still given.
  */
-import { parseBody, restoreData } from '../core/body.js'
+import { parseBody, type Ref, restoreData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { EventType } from '../core/event-map.js'
 import { FrameReader } from '../core/frame.js'
 import type { Hash } from '../core/hash.js'
+import { STATE_TYPE } from '../fold/run-index.js'
 import type { LogReader, Place } from './log-reader.js'
 import type { Span } from './log-shape.js'
 import { FAULTS } from './log-tail.js'
@@ -26,6 +27,8 @@ export interface EventsOptions<T extends string = string> {
   readonly types?: readonly T[]
   /** Leave large values out of line: `data` has `null` there and `refs` says what they are. */
   readonly refs?: boolean
+  /** The same for trees only, but for states: they may be large, and are read as they are needed. */
+  readonly trees?: 'refs'
 }
 
 /** The type of events that a choice of types gives. */
@@ -66,21 +69,25 @@ export async function* readEvents(
     for await (const raw of readSpan(source, span, span === start.span ? start.from : 0)) {
       if (raw.seq > to) return
       if (wanted(raw))
-        yield raw.type === GAP
-          ? gapEvent(raw)
-          : await readableEvent(source, raw, options.refs === true)
+        yield raw.type === GAP ? gapEvent(raw) : await readableEvent(source, raw, options)
     }
   }
 }
 
 /**
- * Frames as they lie, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
+ * Frames as they lie from a seq on, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
  * A body is a view that holds until the next frame is asked for.
  */
-export async function* readFrames(source: EventSource): AsyncGenerator<RawEvent> {
+export async function* readFrames(source: EventSource, from = 0): AsyncGenerator<RawEvent> {
   const [first] = source.spans
-  if (first !== undefined && first.firstSeq > 0) yield beginningGone(first, 0)
-  for (const span of source.spans) yield* readSpan(source, span, 0)
+  if (first !== undefined && first.firstSeq > from) yield beginningGone(first, from)
+  const start = await source.reader.seek(source.spans, from)
+  if (start === undefined) return
+  for (const span of source.spans.slice(source.spans.indexOf(start.span))) {
+    for await (const raw of readSpan(source, span, span === start.span ? start.from : 0)) {
+      if (raw.seq >= from) yield raw
+    }
+  }
 }
 
 const GAP = 'log/gap'
@@ -161,41 +168,48 @@ function gapEvent(raw: RawEvent): RunEvent {
 }
 
 /** A frame can be whole and its body make no sense: another program wrote it. It hides nothing behind it. */
-async function readableEvent(source: EventSource, raw: RawEvent, refs: boolean): Promise<RunEvent> {
+async function readableEvent(
+  source: EventSource,
+  raw: RawEvent,
+  options: EventsOptions,
+): Promise<RunEvent> {
   try {
-    return await loadEvent(source, raw, refs)
+    return await loadEvent(source, raw, options)
   } catch (error) {
     if (!(error instanceof DaglogError) || error.code.startsWith('OBJECT_')) throw error
     return gapEvent(gap(raw.segment, raw.from, raw.to, raw.seq, error.message))
   }
 }
 
-async function loadEvent(source: EventSource, raw: RawEvent, refs: boolean): Promise<RunEvent> {
+async function loadEvent(
+  source: EventSource,
+  raw: RawEvent,
+  options: EventsOptions,
+): Promise<RunEvent> {
   const { seq, time, type, hash } = raw
   if (raw.redacted) return { seq, time, type, data: undefined, hash, redacted: true }
   const body = parseBody(raw.body)
   const op = body.op === undefined ? undefined : { op: body.op }
-  if (refs)
-    return {
-      seq,
-      time,
-      type,
-      data: restoreData({ ...body, refs: [] }, new Map()),
-      hash,
-      ...op,
-      refs: body.refs,
-    }
+  const kept = body.refs.filter((ref) => staysRef(type, ref, options))
+  const loaded = body.refs.filter((ref) => !kept.includes(ref))
   const values = new Map<string, unknown>()
-  for (const ref of body.refs) {
+  for (const ref of loaded) {
     values.set(ref.pointer, await resolveRef(source.reader.backend, ref, { run: source.run, seq }))
   }
-  return { seq, time, type, data: restoreData(body, values), hash, ...op }
+  const data = restoreData({ ...body, refs: loaded }, values)
+  const said = options.refs === true || kept.length > 0 ? { refs: kept } : undefined
+  return { seq, time, type, data, hash, ...op, ...said }
 }
 
-/** Load one event whose place is known. */
+function staysRef(type: string, { kind }: Ref, { refs, trees }: EventsOptions): boolean {
+  return refs === true || (trees === 'refs' && kind === 'tree' && type !== STATE_TYPE)
+}
+
+/** Load one event whose place is known; with `refs`, what is out of line is left there. */
 export async function readEventAt(
   source: EventSource,
   place: Place,
+  refs = false,
 ): Promise<RunEvent | undefined> {
   const line = await source.reader.backend.read(
     source.reader.log,
@@ -205,5 +219,5 @@ export async function readEventAt(
   )
   const frame = new FrameReader()
   if (line.at(-1) !== LF || !frame.read(line, 0, line.length - 1, undefined)) return undefined
-  return loadEvent(source, rawEvent(frame, line, place), false)
+  return loadEvent(source, rawEvent(frame, line, place), { refs })
 }

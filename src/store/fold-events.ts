@@ -18,6 +18,7 @@ export interface FoldRange {
 }
 
 /**
+ * Trees stay refs, but for states: a fold that wants one reads it when it is asked for.
  * Never throws on what lies out of line: where a value is gone, a `log/gap` stands in the event's
  * place.
  */
@@ -28,7 +29,12 @@ export async function* foldEvents(
   let next = from
   while (next <= to) {
     try {
-      const options = { from: next, to, ...(types === undefined ? {} : { types }) }
+      const options = {
+        from: next,
+        to,
+        trees: 'refs' as const,
+        ...(types === undefined ? {} : { types }),
+      }
       for await (const event of readEvents(source, options)) {
         yield event
         next = event.seq + 1

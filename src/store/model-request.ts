@@ -1,27 +1,18 @@
 /**
  * The next request to a model, out of the log alone; and the check that what is sent is that.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
 import type { RequestHeader } from '../core/event-map.js'
-import type { Hash } from '../core/hash.js'
 import { messages } from '../fold/messages.js'
 import { type ReadProvider, requestBody, splitBody } from '../fold/provider/provider-view.js'
 import { requestHeader } from '../fold/request-header.js'
 import { diffJson } from '../value/json-diff.js'
 import type { ProjectedRun } from './projecting.js'
 
-/**
- * What was given out by `nextRequest`: whoever sends it back unchanged need not be checked in full.
- */
-interface Given {
-  readonly header: RequestHeader
-  readonly digest: Hash
-  /** The messages that it was made of. */
-  readonly from: readonly unknown[]
-}
-
-const given = new WeakMap<object, Given>()
+/** Of each body that `nextRequest` gave out, the header that it was made with. */
+const given = new WeakMap<object, RequestHeader>()
 
 /**
  * The whole body of the next request, in the form of its provider: what `header` says (the last one
@@ -46,7 +37,7 @@ export async function nextRequest(
   }
   const from = await run.project(messages, options)
   const { body } = requestBody(used, from)
-  given.set(body as object, { header: used, digest: valueDigest(body), from })
+  given.set(body as object, used)
   return body
 }
 
@@ -57,7 +48,7 @@ export async function checkedRequest(
   provider: string | undefined,
 ): Promise<RequestHeader> {
   const known = typeof request === 'object' && request !== null ? given.get(request) : undefined
-  const form = provider ?? known?.header.provider
+  const form = provider ?? known?.provider
   if (form === undefined) {
     throw new DaglogError(
       'USAGE',
@@ -66,9 +57,8 @@ export async function checkedRequest(
     )
   }
   const from = await run.project(messages)
-  if (known !== undefined && known.from === from && valueDigest(request) === known.digest) {
-    return known.header
-  }
+  // The caller may have changed what it was given, so it is compared in any case; cheaply at first.
+  if (known !== undefined && isDeepStrictEqual(requestBody(known, from).body, request)) return known
   const { header } = splitBody(form as ReadProvider, request)
   const { body } = requestBody(header, from)
   if (valueDigest(body) === valueDigest(request)) return header

@@ -10,6 +10,12 @@ export interface NewEvent extends AppendOptions {
   readonly data: unknown
 }
 
+/** An event with values that share all they can with those before them. */
+export interface TreeEvent extends Omit<NewEvent, 'op'> {
+  /** By pointer; `data` has `null` there. */
+  readonly trees: ReadonlyMap<string, Tree>
+}
+
 export interface AppendOptions {
   /**
    * A name of your own for this append: the same one again, after whatever went wrong, is the same
@@ -26,5 +32,7 @@ export interface EncodedEvent {
   readonly time?: number
   /** The state that it writes, instead of `data`: what is new of it is known once it is written. */
   readonly state?: Tree | undefined
+  /** Values in it that are trees, by pointer; `data` has `null` there. */
+  readonly trees?: ReadonlyMap<string, Tree>
   readonly op?: string | undefined
 }

@@ -215,6 +215,5 @@ function isExactlySame({ inline, large, tags }: EncodedData, body: Body): boolea
 /** A digest of the data that does not depend on the order of keys. */
 function digestOf({ data, state }: EncodedEvent): Hash | undefined {
   if (state !== undefined) return state.hash()
-  const decoded = decodeData(data)
-  return decoded && valueDigest(decoded.value)
+  return valueDigest(decodeData(data).value)
 }

@@ -7,6 +7,7 @@
  * @see docs/projections.md
  */
 import { decodeData, parseBody, restoreData } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import { FOLD_SNAPSHOT_EVENTS } from '../core/limits.js'
@@ -14,6 +15,7 @@ import type { AnyProjection, Projection } from '../fold/projection.js'
 import type { AnyReader } from '../fold/reader.js'
 import { builtInReaders } from '../fold/readers.js'
 import { Registry } from '../fold/registry.js'
+import { STATE_TYPE } from '../fold/run-index.js'
 import type { StoreContext } from './context.js'
 import type { EventSource } from './event-reader.js'
 import { foldEvents } from './fold-events.js'
@@ -329,6 +331,8 @@ export class Projecting {
 
   /** A fork begins with what its parent had seen. */
   private async inherit(registry: Registry): Promise<void> {
+    // One that does not ask for the parent works also where that is not in the store.
+    if (registry.all().every(({ projection }) => projection.inherits === false)) return
     for await (const event of inherited(this.run, registry.types())) registry.apply(event)
   }
 
@@ -341,7 +345,7 @@ export class Projecting {
 }
 
 /** Fewest events between two snapshots of one projection. */
-const EVENTS_MIN = { turn: 64, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
+const EVENTS_MIN = { turn: 256, close: 1, running: FOLD_SNAPSHOT_EVENTS } as const
 /** Bytes of a snapshot that one event pays for. */
 const BYTES_PER_EVENT = { turn: 2048, close: 16_384, running: 1024 } as const
 
@@ -352,6 +356,14 @@ async function* inherited(
 ): AsyncGenerator<RunEvent> {
   const parent = await run.parent()
   if (parent === undefined) return
+  const end = await parent.run.end()
+  if (end === undefined || end.seq < parent.seq) {
+    throw new DaglogError(
+      'CHAIN_BROKEN',
+      `run ${run.id} begins behind seq ${parent.seq} of run ${parent.run.id}, which can be read up to seq ${end?.seq ?? 'none'} only; try: daglog verify ${parent.run.id}`,
+      { run: run.id, parent: parent.run.id, seq: parent.seq },
+    )
+  }
   yield* inherited(parent.run, types)
   const source = await parent.run.source()
   for await (const event of foldEvents(source, { from: 0, to: parent.seq, types })) {
@@ -367,8 +379,10 @@ function eventOf(frame: StandingFrame): RunEvent | undefined {
   if (redacted) return { seq, time, type, data: undefined, hash, redacted }
   const op = frame.op === undefined ? undefined : { op: frame.op }
   if (frame.data !== undefined) {
-    const data = decodeData(frame.data)
-    return data && { seq, time, type, data: data.value, hash, ...op }
+    const { value: data, trees: refs } = decodeData(frame.data)
+    if (refs.length === 0) return { seq, time, type, data, hash, ...op }
+    // Folds are given a state whole.
+    return type === STATE_TYPE ? undefined : { seq, time, type, data, hash, ...op, refs }
   }
   const body = parseBody(frame.body)
   if (body.refs.length > 0) return undefined

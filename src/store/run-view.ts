@@ -1,7 +1,6 @@
 /**
  * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
  */
-
 import type { RunPlace } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -104,9 +103,22 @@ export class RunView {
   }
 
   /** One event by its seq, or undefined. */
-  async event(seq: number): Promise<RunEvent | undefined> {
-    for await (const event of this.events({ from: seq, to: seq })) return event
+  async event(
+    seq: number,
+    options: Pick<EventsOptions, 'refs' | 'trees'> = {},
+  ): Promise<RunEvent | undefined> {
+    for await (const event of this.events({ ...options, from: seq, to: seq })) return event
     return undefined
+  }
+
+  /** The value of a ref to a tree; its nodes are read as they are needed. */
+  treeOf(root: Hash, seq: number): Promise<Tree> {
+    return this.trees.load(root, { run: this.id, seq })
+  }
+
+  /** Where the nodes of values are read. */
+  protected get trees(): StateStore {
+    return this.ownStates
   }
 
   /** The last event of a type, found by index, not by reading the log; undefined where there was none. */
@@ -169,10 +181,8 @@ export class RunView {
 
   /**
    * A projection as of an event (the end unless told): its view, current. Folded from the best
-   * snapshot
-   * that fits, else from the log; a cache that is broken or gone changes no result. Where a dead
-   * writer left
-   * a turn open, the value is as it will be once the run is opened, which closes it.
+   * snapshot that fits, else from the log; a cache that is broken or gone changes no result. Where a
+   * dead writer left a turn open, the value is as it will be once the run is opened, which closes it.
    * @throws PROJECTION_CONFLICT, PROJECTION_FAILED
    */
   async project<S, V>(
@@ -250,16 +260,10 @@ export class RunView {
     return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
-  /** The run that this one begins in. @throws RUN_NOT_FOUND */
-  async parent(): Promise<RunView> {
-    const { parent } = (await this.load()).index.summary()
-    this.parentView ??= await this.openParent(parent?.run ?? '')
-    return this.parentView
-  }
-
-  private async openParent(run: string): Promise<RunView> {
+  async openParent(run: string): Promise<RunView> {
     const id = (await this.context.heads.refresh()).idOf(run)
-    if (id !== undefined) return new RunView(this.context, id)
+    const { backend } = this.context
+    if (id !== undefined && (await backend.hasRun(id))) return new RunView(this.context, id)
     throw new DaglogError(
       'RUN_NOT_FOUND',
       `run ${this.id} begins with the state of run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,
@@ -298,7 +302,8 @@ export class RunView {
       : undefined
   }
 
-  protected async source(): Promise<EventSource> {
+  /** What its events are read from, as it is now. For daglog's own rooms. */
+  async source(): Promise<EventSource> {
     const { spans } = await shapeOf(this.log)
     const readable = await this.readable(spans)
     return { run: this.id, reader: this.log, notices: this.context.notices, spans: readable }

@@ -3,9 +3,10 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
-import { GENESIS, type Hash } from '../core/hash.js'
+import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
@@ -15,7 +16,7 @@ import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
-import type { AppendOptions, EncodedEvent, NewEvent } from './new-event.js'
+import type { AppendOptions, EncodedEvent, NewEvent, TreeEvent } from './new-event.js'
 import { Operations } from './operations.js'
 import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
@@ -23,7 +24,7 @@ import { runTurn, type TurnBody, type TurnOptions } from './run-turn.js'
 import { type RunStanding, RunView } from './run-view.js'
 import { type OpenRunOptions, RunWriter } from './run-writer.js'
 import { checkSchema } from './schemas.js'
-import type { StateStore } from './state-store.js'
+import { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
 
@@ -36,16 +37,22 @@ export class Run extends RunView {
   private readonly writer: RunWriter
   private readonly current: RunState
   private closed: Promise<void> | undefined
+  private closing: Promise<void> | undefined
+  private readonly closingListeners: (() => Promise<void>)[] = []
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
-  private lineageHash: Promise<Hash> | undefined
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
   /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
   answerer: StepAnswerer | undefined
-  /** @internal Steps with keys of their own that are running now. */
-  readonly keysRunning = new Set<string>()
+  /** Where the nodes of values are; what was put there counts as stored. */
+  private values: StateStore
+  /**
+   * `fetch`, and what is said goes into the run: `withReplay(fetch, { into: run })` of `daglog/http`, or
+   * the replaying one while the run is a replay.
+   */
+  fetch: typeof globalThis.fetch = noFetch
 
   constructor(
     context: StoreContext,
@@ -55,13 +62,17 @@ export class Run extends RunView {
   ) {
     super(context, id)
     this.current = new RunState(context.backend, id)
+    this.values = new StateStore(context.backend, id)
     const run = {
       id,
       identity: () => this.identity(),
       source: () => this.source(),
       opening: (index: RunIndex) =>
         this.current.begin(() => this.stateIn(index, Number.POSITIVE_INFINITY)),
-      reset: () => this.projecting.reset(),
+      reset: () => {
+        this.values = new StateStore(context.backend, id)
+        this.projecting.reset()
+      },
       committed: (frame: StandingFrame) => this.projecting.committed(frame),
       leaving: () => this.projecting.keep('close'),
     }
@@ -106,6 +117,33 @@ export class Run extends RunView {
     return this.write(events)
   }
 
+  /**
+   * Append events of which some values are trees: what is new of those is stored, and what the run's
+   * values before had is shared. As one atomic unit.
+   */
+  async appendTrees(events: readonly TreeEvent[]): Promise<readonly Appended[]> {
+    for (const { type, data } of events) checkUserEvent(type, data)
+    const encoded = events.map(({ type, data, trees }) => ({ ...this.encode(type, data), trees }))
+    try {
+      return await this.appendEncoded(encoded)
+    } catch (error) {
+      // Nodes that were named may not be on the disk: none of them is counted on any more.
+      this.values = new StateStore(this.context.backend, this.id)
+      throw error
+    }
+  }
+
+  /** Have the lock, as for an append that is about to come. @throws RUN_LOCKED, CHAIN_BROKEN */
+  async acquire(): Promise<void> {
+    while (this.writer.held === undefined) await this.writer.opened()
+    this.writer.touch()
+  }
+
+  /** Whether the lock is ours now. */
+  get holding(): boolean {
+    return this.isHeld()
+  }
+
   private async write(events: readonly NewEvent[]): Promise<readonly Appended[]> {
     for (const { type, data, op } of events) {
       const schema = this.context.schemas[type]
@@ -143,16 +181,23 @@ export class Run extends RunView {
     const appended = await appending
     const turnEnded = events.some(({ type }) => type === 'turn/end')
     const valueBytes = drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0)
+    this.writer.unrested = true
     this.writer.keeping?.afterAppend({ turnEnded, valueBytes })
     this.projecting.keepSoon(turnEnded ? 'turn' : 'running')
     return appended.map(({ seq, hash }) => ({ seq, hash }))
   }
 
-  private draft({ type, time, data, state, op }: EncodedEvent, now: number): Draft {
+  private draft({ type, time, data, state, trees, op }: EncodedEvent, now: number): Draft {
+    const large = [...(trees ?? [])].map(([pointer, tree]) => this.values.prepare(tree, pointer))
     return {
       type,
       time: time ?? now,
-      data: state === undefined ? data : this.current.encode(state),
+      data:
+        state !== undefined
+          ? this.current.encode(state)
+          : large.length > 0
+            ? { ...data, large: [...data.large, ...large] }
+            : data,
       op,
     }
   }
@@ -216,12 +261,6 @@ export class Run extends RunView {
     this.answerer = answerer
   }
 
-  /** What idempotency keys are made of: the identity of the run. */
-  async lineage(): Promise<Hash> {
-    this.lineageHash ??= this.identity().then((identity) => identity ?? GENESIS)
-    return this.lineageHash
-  }
-
   /** The id of the next step. */
   async nextStepId(): Promise<string> {
     await this.writer.opened()
@@ -247,6 +286,18 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
+    if (this.closingListeners.length === 0) return this.closeNow()
+    this.closing ??= (async () => {
+      try {
+        for (const listener of this.closingListeners) await listener()
+      } finally {
+        await this.closeNow()
+      }
+    })()
+    return this.closing
+  }
+
+  private closeNow(): Promise<void> {
     this.closed ??= this.writer.close().finally(() => {
       for (const listener of this.closeListeners) listener()
     })
@@ -262,6 +313,11 @@ export class Run extends RunView {
     return spawnChild(this, options, this.spawner as Spawner)
   }
 
+  /** Awaited before the run is closed, while it can still be appended to. For daglog's own rooms. */
+  onClosing(listener: () => Promise<void>): void {
+    this.closingListeners.push(listener)
+  }
+
   /** Called once when the run is closed. */
   onClosed(listener: () => void): void {
     this.closeListeners.push(listener)
@@ -269,6 +325,17 @@ export class Run extends RunView {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Put objects that an event will refer to before it is appended. For daglog's own rooms. */
+  async putObjects(objects: readonly StoredObject[]): Promise<void> {
+    if (this.writer.held === undefined) await this.writer.opened()
+    await this.context.backend.putObjects(this.id, objects, { direct: true })
+  }
+
+  /** Keep the lock however long nothing is appended, until what this gives is called. */
+  keepHeld(): () => void {
+    return this.writer.keepHeld()
   }
 
   /** Let go of the lock until the next append. */
@@ -300,6 +367,10 @@ export class Run extends RunView {
     return this.projecting.subscribe(projection, listener)
   }
 
+  protected override get trees(): StateStore {
+    return this.values
+  }
+
   protected override get states(): StateStore {
     return this.current.store
   }
@@ -319,4 +390,9 @@ export class Run extends RunView {
       .filter(({ segment }) => segment <= head.place.segment)
       .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
   }
+}
+
+function noFetch(): Promise<never> {
+  const text = 'the store of this run records no traffic; try: openStore of daglog, or withReplay'
+  return Promise.reject(new DaglogError('USAGE', text))
 }

@@ -76,7 +76,7 @@ const segmentCount = (disk: SimulatedDisk): number =>
   disk.list(layout.run('r')).filter((name) => name.startsWith('log.')).length
 
 describe('two processes that want to write at once', () => {
-  it('take turns in one segment, or one is told that it is locked', async () => {
+  it('T11: take turns in one segment, or one is told that it is locked', async () => {
     const { ends } = await explore(race([{}, {}]), [], ({ disk, outcomes }) => {
       const reports = reportsOf(outcomes)
       expect(lies(disk, reports)).toEqual([])

@@ -123,7 +123,7 @@ describe.each([
     expect((await logsOf(store, world.start()).openWriter(LOG, OPTIONS)).opened).toBe('taken')
   })
 
-  it('fences a living writer by force: nothing of it is acknowledged any more', async () => {
+  it('T10: fences a living writer by force: nothing of it is acknowledged any more', async () => {
     const store = fresh()
     const world = new FakeProcesses()
     const old = await logsOf(store, world.start()).openWriter(LOG, OPTIONS)
@@ -151,7 +151,7 @@ describe.each([
     expect([writer.segment, writer.opened]).toEqual([0, 'clean'])
   })
 
-  it('fences a writer behind whose back somebody wrote, lock or no lock', async () => {
+  it('T11: fences a writer behind whose back somebody wrote, lock or no lock', async () => {
     const store = fresh()
     const layout = new FsLayout(store.root)
     const writer = await logsOf(store, new FakeProcesses().start()).openWriter(LOG, OPTIONS)
@@ -228,7 +228,7 @@ describe('a log on a disk that fails', () => {
     expect(store.disk.faultsLeft).toBe(0)
   })
 
-  it('has nothing of a commit that found the disk full, and takes no other from that writer', async () => {
+  it('T6, T7: has nothing of a commit that found the disk full, and takes no other from that writer', async () => {
     const store = freshSimulated()
     const logs = logsOf(store, new FakeProcesses().start())
     const writer = await logs.openWriter(LOG, OPTIONS)

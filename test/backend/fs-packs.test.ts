@@ -119,7 +119,7 @@ describe('small packs', () => {
     expect(reader.notices).toEqual([])
   })
 
-  it('are merged by two at once without a loss', async () => {
+  it('T12: are merged by two at once without a loss', async () => {
     for (let seed = 0; seed < 20; seed += 1) {
       const lists = smallPacks(PACKS_SMALL_MAX + 2)
       const { disk } = await diskWith(...lists)

@@ -24,7 +24,7 @@ function smallDisk(bytes: number): string | undefined {
 }
 
 describe('a full disk', () => {
-  it('refuses the append, keeps everything acknowledged, and goes on once there is space', async (context) => {
+  it('T6, T7: refuses the append, keeps everything acknowledged, and goes on once there is space', async (context) => {
     const disk = smallDisk(512 * 1024)
     if (disk === undefined) {
       console.log('skipped: a tmpfs cannot be mounted here (needs root)')
@@ -124,7 +124,7 @@ describe('too few file handles', () => {
 })
 
 describe('a writer that is paused while another takes over', () => {
-  it('is never acknowledged when it wakes, and its bytes are reported as stray', async () => {
+  it('T10: is never acknowledged when it wakes, and its bytes are reported as stray', async () => {
     const dir = join(temporaryDir(), 'store')
     const script = join(temporaryDir(), 'writer.mjs')
     writeFileSync(

@@ -60,8 +60,19 @@ describe('lines of JSON', () => {
           expect(covered[at] === 1 || isBlank || isMark).toBe(true)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     )
+  })
+
+  it('behind a value that is printed over lines are read, whatever they are', () => {
+    const items = [...itemsOf(Buffer.from('{\n"a":1\n}{"b":2}\n[\n]xyz\n{"c":3}\n'))]
+    expect(items.map(({ line, value, fault }) => ({ line, found: value ?? fault }))).toEqual([
+      { line: 0, found: { a: 1 } },
+      { line: 2, found: { b: 2 } },
+      { line: 3, found: [] },
+      { line: 4, found: 'not-json' },
+      { line: 5, found: { c: 3 } },
+    ])
   })
 
   it('may begin with a byte order mark (T5)', () => {

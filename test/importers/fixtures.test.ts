@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { providerView } from '../../src/fold/provider/provider-view.js'
 import { importTranscripts } from '../../src/importers/import-transcripts.js'
@@ -9,7 +9,12 @@ import { temporaryDir, temporaryStore } from '../store/temporary.js'
 import { importAll, raw } from './importing.js'
 
 const FIXTURES = join(import.meta.dirname, '../../../shared/fixtures')
-const COUNT = join(import.meta.dirname, 'count-claude.py')
+/** Counts in Python, by folder of fixtures; those of Codex are in test/fold/readers/codex.test.ts. */
+const COUNTS: Readonly<Record<string, string>> = {
+  claude: 'count-claude.py',
+  entire: 'count-claude.py',
+  dsh: 'count-dsh.py',
+}
 
 /** Transcripts of real programs; the last one is of a form that nobody here knows. */
 const FILES = existsSync(FIXTURES)
@@ -20,7 +25,10 @@ const FILES = existsSync(FIXTURES)
     )
   : []
 
-const CLAUDE = FILES.filter((path) => /fixtures\/(?:claude|entire)/.test(path))
+const COUNTED = FILES.flatMap((path): [string, string, string][] => {
+  const script = COUNTS[basename(dirname(path))]
+  return script === undefined ? [] : [[basename(path), path, join(import.meta.dirname, script)]]
+})
 
 /** Ids of calls without a result and results without a call, in any provider's form: none may be left. */
 function unanswered(view: readonly unknown[]): string[] {
@@ -64,12 +72,13 @@ describe.skipIf(FILES.length === 0)('real transcripts (skipped without ../shared
   )
 
   const python = spawnSync('python3', ['--version']).status === 0
-  it.skipIf(!python).each(CLAUDE.map((path) => [basename(path), path]))(
+  if (!python) console.log('skipped: python3, which counts the fixtures anew, is not here')
+  it.skipIf(!python).each(COUNTED)(
     '%s: totals are those that a script in Python counts',
-    async (_, path) => {
+    async (_, path, script) => {
       const { store } = await temporaryStore()
       const [file] = (await importAll(store, path)).files
-      const counted = JSON.parse(spawnSync('python3', [COUNT, path]).stdout.toString())
+      const counted = JSON.parse(spawnSync('python3', [script, path]).stdout.toString())
       const { title: _t, started: _s, updated: _u, faults, ...own } = file?.totals ?? {}
       expect({ faults, own }).toEqual({ faults: counted.faults, own: counted.own })
       const children = (await store.runs()).filter(({ parent }) => parent?.kind === 'child')

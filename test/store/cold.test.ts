@@ -195,7 +195,7 @@ describe('a log at rest', () => {
     expect(bytes.equals(before)).toBe(true)
   })
 
-  it('is read only at its end by those who ask for its end', async () => {
+  it('T25: is read only at its end by those who ask for its end', async () => {
     const { store, dir } = await temporaryStore(undefined, { durability: 'os' })
     const run = await store.run('r')
     const noise = (i: number): string =>

@@ -228,7 +228,7 @@ describe('a store', () => {
     await again.store.close()
   })
 
-  it('gives the same answers without its cache', async () => {
+  it('T31, T32: gives the same answers without its cache', async () => {
     const { store, dir } = await temporaryStore()
     await smallRun(store, { close: true })
     const warm = [

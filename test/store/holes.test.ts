@@ -387,7 +387,7 @@ describe('a cache that is wrong', () => {
     return [...disk.dump().keys()].filter((path) => path.startsWith(layout.cache()))
   }
 
-  it('is done without when it is gone or garbage', async () => {
+  it('T32: is done without when it is gone or garbage', async () => {
     for (const text of [undefined, '', 'no json', 'null', '{}', '[]', '{"head":{}}']) {
       const world = await closedRun()
       for (const path of cacheFiles(world)) {
@@ -403,7 +403,7 @@ describe('a cache that is wrong', () => {
     }
   })
 
-  it('is done without when its state is of another shape', async () => {
+  it('T29: is done without when its state is of another shape', async () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
     const bytes = (await backend.readCache('run-index/r')) as Uint8Array
@@ -417,7 +417,7 @@ describe('a cache that is wrong', () => {
   })
 
   // Nothing vouches for the state in a snapshot: a flipped bit gives a wrong turn number, in silence.
-  it('is noticed when a number in it was changed', async () => {
+  it('T31: is noticed when a number in it was changed', async () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
     const text = Buffer.from((await backend.readCache('run-index/r')) as Uint8Array).toString()

@@ -148,7 +148,7 @@ describe('a projection', () => {
     const again = await openStore(dir)
     const view = await again.inspectRun('r')
     await view.project(spy(messages, 1))
-    await view.project(spy(turns, 2))
+    await view.project(spy(turns, turns.version + 1))
     expect(new Set(given)).toEqual(new Set(['turns']))
     await again.close()
   })
@@ -319,7 +319,7 @@ describe('a cache', () => {
     const { store, dir } = await temporaryStore()
     const run = await store.run('r')
     await results(run)
-    await fillTurns(run, 40)
+    await fillTurns(run, 80)
     const expected = await results(run)
     await store.close()
     return { dir, expected }

@@ -2,7 +2,7 @@
  * Turns: what reaches a model is in the log, in the right order, before it gets there.
  */
 import fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { directory } from '../../src/backend/fs.js'
 import type { RunEvent } from '../../src/core/event.js'
 import { messages, type Run, turns } from '../../src/index.js'
@@ -414,7 +414,7 @@ describe('after a crash at any disk operation of a turn', () => {
   })
 })
 
-test('T50: the prompt is durable before anything is sent', async () => {
+it('T50: the prompt is durable before anything is sent', async () => {
   const { store, dir } = await temporaryStore()
   const run = await store.run('r')
   await run.turn(async (turn) => {
@@ -428,7 +428,7 @@ test('T50: the prompt is durable before anything is sent', async () => {
   await store.close()
 })
 
-test('outputs of tools of any kind reach the model as text that it can read', async () => {
+it('outputs of tools of any kind reach the model as text that it can read', async () => {
   const { store } = await temporaryStore()
   const run = await store.run('r')
   await fc.assert(

@@ -21,7 +21,7 @@ interface DshState {
 
 export const dsh: Reader<DshState> = {
   key: 'dsh',
-  version: 1,
+  version: 2,
   types: ['import/lines'],
   init: () => ({ seq: 0, surface: [] }),
   read(state, event) {
@@ -106,6 +106,10 @@ class Reading {
       case 'todo/write':
         this.put('todo/write', { items: Array.isArray(data.items) ? data.items : [] })
         return
+      case 'compaction/summary':
+        this.summary(data)
+        this.put('session/record', { record: record.type, value: record })
+        return
       case 'session/title':
         this.put('session/info', { title: data.title })
         return
@@ -142,6 +146,18 @@ class Reading {
       raw: message,
     })
     this.show(seq)
+  }
+
+  /** The summary was made by a call of its own, which no message tells of. */
+  private summary({ compactionId, model, provider, usage: said, llmStreamCall }: Json): void {
+    const usage = usageOf(said)
+    if (usage === undefined || llmStreamCall === false) return
+    this.put('assistant/usage', {
+      ...(typeof compactionId === 'string' ? { id: `compaction:${compactionId}` } : {}),
+      ...(typeof model === 'string' ? { model } : {}),
+      ...(typeof provider === 'string' ? { provider } : {}),
+      usage,
+    })
   }
 
   private result(record: Json, data: Json, seq: number): void {

@@ -522,7 +522,9 @@ describe.skipIf(!existsSync(FIXTURES))('real rollouts (skipped without ../shared
     }
   })
 
-  it.each(files)('%s says what a count in Python says', (file) => {
+  const hasPython = spawnSync('python3', ['--version']).status === 0
+  if (!hasPython) console.log('skipped: python3, which counts the rollouts anew, is not here')
+  it.skipIf(!hasPython).each(files)('%s says what a count in Python says', (file) => {
     const bytes = readFileSync(join(FIXTURES, file))
     const { events } = codex.read(
       codex.init(),
