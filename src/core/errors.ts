@@ -39,6 +39,7 @@ export const ERROR_KINDS = {
   TURN_OPEN: 'input',
   REQUEST_NOT_LOGGED: 'input',
   PROVIDER_UNKNOWN: 'input',
+  REPLAY_BLOCKED: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',
