@@ -17,7 +17,10 @@ export type AttemptApi =
 
 export interface Attempt {
   readonly api: AttemptApi
-  /** Origin, host and port, or file; never a path of a URL, a query or an argument: secrets are in those. */
+  /**
+   * Origin, host and port, or file; never a path of a URL, a query or an argument: secrets are in
+   * those.
+   */
   readonly target: string
   /** Whether it was kept from happening. */
   readonly refused: boolean
@@ -25,7 +28,9 @@ export interface Attempt {
   readonly step?: { readonly id: string; readonly name: string }
 }
 
-/** What a guarded place asks first. @returns The error to fail with; undefined outside of replays. */
+/**
+ * What a guarded place asks first. @returns The error to fail with; undefined outside of replays.
+ */
 export type Refuse = (api: AttemptApi, target: () => string) => DaglogError | undefined
 
 /** What a place says that cannot be known to be harmless, and that goes on. */

@@ -1,6 +1,8 @@
 /**
- * Where a process goes to the network, to other processes and threads, and how each place is asked first.
- * Each wrapper passes on whatever is not refused, so it does no harm where somebody kept hold of it.
+ * Where a process goes to the network, to other processes and threads, and how each place is asked
+ * first.
+ * Each wrapper passes on whatever is not refused, so it does no harm where somebody kept hold of
+ * it.
  */
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'

@@ -1,5 +1,6 @@
 /**
- * Whom a call is for, in a word: origin, or host and port. Never a path or a query: secrets are in those.
+ * Whom a call is for, in a word: origin, or host and port. Never a path or a query: secrets are in
+ * those.
  */
 
 /** Of the first argument of `fetch`. */

@@ -1,6 +1,7 @@
 /**
  * undici beside Node's own: its global dispatchers, and requests that any other dispatcher makes.
- * A request is refused before it is queued where that can be; it might wait behind one of somebody else.
+ * A request is refused before it is queued where that can be; it might wait behind one of somebody
+ * else.
  */
 import diagnostics from 'node:diagnostics_channel'
 import type { Installed, Refuse } from './attempt.js'

@@ -1,6 +1,7 @@
 /**
  * While a replay runs, what runs inside it touches no network: an attempt is refused with
- * `REPLAY_BLOCKED`, and told; child processes and worker threads are told only. Whatever else runs in the
+ * `REPLAY_BLOCKED`, and told; child processes and worker threads are told only. Whatever else runs
+ * in the
  * process is left alone: who is inside a replay is known by async context.
  * Installed while at least one replay runs, taken away exactly afterwards.
  * @see docs/guard.md for what it does not cover
@@ -40,7 +41,10 @@ export async function guarded<R>({ onAttempt }: GuardScope, work: () => Promise<
   }
 }
 
-/** Do `work` inside a replay as if it were outside: a step that is run live, a store that is far away. */
+/**
+ * Do `work` inside a replay as if it were outside: a step that is run live, a store that is far
+ * away.
+ */
 export function unguarded<R>(work: () => R): R {
   return entered.run(undefined, work)
 }
