@@ -115,6 +115,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'openai-agents.ts': 5,
   'langgraph.ts': 5,
   'claude-agent-sdk.ts': 5,
+  'proxy.ts': 5,
   'http.ts': 5,
 }
 
@@ -147,6 +148,7 @@ describe('the floors', () => {
       'src/openai-agents.ts',
       'src/langgraph.ts',
       'src/claude-agent-sdk.ts',
+      'src/proxy.ts',
       'src/http.ts',
     ]
     expect(imports.filter(({ to }) => doors.includes(to))).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * The door that replays: each request is answered from a recording, or told that there is none. Connects to
- * nothing.
+ * The door that replays: each request is answered from a recording, or told that there is none.
+ * Connects to nothing.
  */
 import type { Answer, Miss, RequestHead } from '../exchange.js'
 import { asWire } from '../replay-form.js'
@@ -15,7 +15,10 @@ import { authorityOf, urlOf } from './target.js'
 export interface PlaybackOptions {
   readonly replayer: Replays
   readonly sightings: Sightings
-  /** Where the answers that were given are recorded again, so that the replay is a run like any other. */
+  /**
+   * Where the answers that were given are recorded again, so that the replay is a run like any
+   * other.
+   */
   readonly journal?: Records
 }
 

@@ -1,6 +1,6 @@
 /**
- * The door that records: a request goes to its origin and the answer back, both as they come, while the
- * recorder is given the same bytes.
+ * The door that records: a request goes to its origin and the answer back, both as they come, while
+ * the recorder is given the same bytes.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { DaglogError, systemCode } from '../../core/errors.js'
