@@ -120,7 +120,12 @@ const FLOORS: Readonly<Record<string, number>> = {
 }
 
 /** Rooms of one floor that may know each other, one way. */
-const NEIGHBOURS: readonly string[] = ['value > core', 'testing.ts > testing', 'open.ts > http']
+const NEIGHBOURS: readonly string[] = [
+  'value > core',
+  'testing.ts > testing',
+  'open.ts > http',
+  'open.ts > agent',
+]
 
 function roomOf(path: string): string {
   return path.split('/')[1] as string
@@ -390,6 +395,9 @@ describe('the package', () => {
       type ClaudeChain
       type CreateRunOptions
       type Derived
+      type Divergence
+      type DivergenceKind
+      type DivergenceSide
       type DuReport
       type DuTotals
       type Durability
@@ -415,6 +423,7 @@ describe('the package', () => {
       type ProviderView
       type Reader
       type Ref
+      type ReplayReport
       type Run
       type RunEvent
       type RunInfo
@@ -423,6 +432,7 @@ describe('the package', () => {
       type StandardSchema
       type Step
       type StepBody
+      type StepCheck
       type StepOptions
       type StepRow
       type Store

@@ -39,6 +39,10 @@ export interface ErrorData {
   readonly message: string
   readonly code?: string
   readonly cause?: ErrorData
+  /** Of an `AggregateError`. */
+  readonly errors?: readonly ErrorData[]
+  /** What was thrown, where that was no object: a text, a number, nothing. */
+  readonly thrown?: string | number | boolean | null
   /** An annotation, never part of a step's identity. */
   readonly stack?: string
 }
@@ -53,11 +57,41 @@ export interface StepStart {
   readonly deps?: readonly string[]
   readonly input?: unknown
   readonly effect?: Effect
+  /** Places of the input that are no part of the key, as JSON pointers. */
+  readonly ignore?: readonly string[]
+  /** Where in the code it was called; an annotation, never part of its identity. */
+  readonly site?: string
 }
 
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
+  readonly output?: unknown
+  readonly error?: ErrorData
+}
+
+/** A function begins: it is run for the first time, or again. */
+export interface AgentStart {
+  readonly name: string
+  readonly input?: unknown
+  readonly verb: 'record' | 'replay' | 'fork'
+  /** Of a fork: what is another there than in the parent. */
+  readonly edit?: AgentEdit
+  /** Digest of the function's text: what it was is not what it is, where that differs. */
+  readonly code?: Hash
+}
+
+/** What a fork was given in another way than its parent. */
+export interface AgentEdit {
+  readonly what: 'input' | 'output' | 'agent-input'
+  /** Key and path of the step; none for the function's own input. */
+  readonly key?: string
+  readonly path?: string
+}
+
+/** The function has returned; what it left running ends as `interrupted`. */
+export interface AgentEnd {
+  readonly status: RunStatus
   readonly output?: unknown
   readonly error?: ErrorData
 }
@@ -341,6 +375,10 @@ export interface EventMap {
   }
   'step/start': StepStart
   'step/end': StepEnd
+  'agent/start': AgentStart
+  'agent/end': AgentEnd
+  /** The signal of the function was aborted here. */
+  'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage
   'assistant/chunk': AssistantChunk
   'assistant/message': AssistantMessage

@@ -6,10 +6,12 @@ import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
+import { GENESIS, type Hash } from '../core/hash.js'
 import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
+import type { StepAnswerer } from './answers.js'
 import type { Appended, Draft } from './appender.js'
 import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
@@ -50,6 +52,11 @@ export class Run extends RunView {
    * the replaying one while the run is a replay.
    */
   fetch: typeof globalThis.fetch = noFetch
+  private lineageHash: Promise<Hash> | undefined
+  /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
+  answerer: StepAnswerer | undefined
+  /** @internal Steps with keys of their own that are running now. */
+  readonly keysRunning = new Set<string>()
 
   constructor(
     context: StoreContext,
@@ -251,6 +258,17 @@ export class Run extends RunView {
    */
   turn<R>(body: TurnBody<R>, options: TurnOptions = {}): Promise<R> {
     return runTurn(this, body, options)
+  }
+
+  /** From now on somebody else than their bodies answers steps. For daglog's own rooms. */
+  answerSteps(answerer: StepAnswerer | undefined): void {
+    this.answerer = answerer
+  }
+
+  /** What idempotency keys are made of: the identity of the run. */
+  async lineage(): Promise<Hash> {
+    this.lineageHash ??= this.identity().then((identity) => identity ?? GENESIS)
+    return this.lineageHash
   }
 
   /** The id of the next step. */
