@@ -32,8 +32,8 @@ export async function openStore(
   const listener = options.onNotice ?? warnOnNotice
   const backend = typeof place === 'object' ? place : openDirectory(place, options, listener)
   const store = await Store.open(backend, { ...options, create: options.create ?? true })
-  store.recording = recordingFetch
   store.again = againVerbs
+  store.recording = recordingFetch
   return store
 }
 

@@ -1,5 +1,6 @@
 /**
- * Outcomes of bodies that ran, told one in a turn of the event loop and in the order of the log. Two that
+ * Outcomes of bodies that ran, told one in a turn of the event loop and in the order of the log.
+ * Two that
  * were told in one turn would race on who has fewer promises in between, and no log says that.
  */
 interface Delivery {

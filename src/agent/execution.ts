@@ -1,5 +1,6 @@
 /**
- * One run of a function on a run: gives its steps their identities, tells outcomes in the order of the
+ * One run of a function on a run: gives its steps their identities, tells outcomes in the order of
+ * the
  * log, and knows what is still running when the function returns.
  */
 import { errorData } from '../core/error-data.js'
@@ -8,7 +9,8 @@ import type { AgentEnd } from '../core/event-map.js'
 import type { KnownAsk, StepAnswer, StepAnswerer, StepAsk } from '../store/answers.js'
 import type { NewEvent } from '../store/new-event.js'
 import type { Run } from '../store/run.js'
-import { keyMaker, type Step } from '../store/steps.js'
+import { keyMaker } from '../store/step-identity.js'
+import type { Step } from '../store/steps.js'
 import { Deliveries } from './deliveries.js'
 
 /** How a function went. */

@@ -1,6 +1,7 @@
 /**
  * A function that goes on where a log ends: finished steps are answered from there, the rest runs.
- * Resumed, it goes on in the same run; forked, in a new one that begins inside the old, with one thing
+ * Resumed, it goes on in the same run; forked, in a new one that begins inside the old, with one
+ * thing
  * changed.
  */
 import { DaglogError } from '../core/errors.js'
@@ -16,7 +17,10 @@ import type { RecordedStep, Recording } from './recording.js'
 export interface Doubt {
   readonly path: string
   readonly effect: Effect | undefined
-  /** It was run again, after its own `check` where it has one; or it was not, and the function told so. */
+  /**
+   * It was run again, after its own `check` where it has one; or it was not, and the function told
+   * so.
+   */
   readonly went: 'again' | 'checked' | 'refused'
 }
 
@@ -114,7 +118,9 @@ export interface ForkEdit {
   readonly output?: ((output: unknown) => unknown) | undefined
   /** Last seq of the parent that the fork begins with. */
   readonly cut: number
-  /** Whether steps behind the cut whose input is what it was are answered from the parent as well. */
+  /**
+   * Whether steps behind the cut whose input is what it was are answered from the parent as well.
+   */
   readonly hybrid: boolean
   /** Names or paths of steps behind the cut that may write. */
   readonly allow: true | readonly string[]

@@ -1,5 +1,6 @@
 /**
- * Lets recorded results out in the order in which they were recorded, one in a turn of the event loop, so
+ * Lets recorded results out in the order in which they were recorded, one in a turn of the event
+ * loop, so
  * that whatever waits for the first of several goes the same way.
  * Where the next one is never asked for and nothing else moves, the lowest that is waits no longer.
  */
@@ -15,7 +16,8 @@ export interface GateOptions {
   /** How many places there are. */
   readonly places: number
   /**
-   * Nothing moves. @returns Whether something was done about it; else the lowest result goes out of order.
+   * Nothing moves. @returns Whether something was done about it; else the lowest result goes out
+   * of order.
    */
   readonly onQuiet: () => Promise<boolean> | boolean
   /** Before the result at a place goes out, in order or not. */

@@ -80,7 +80,7 @@ export class Recording {
 
   private async readRun(view: RunView, to: number): Promise<void> {
     const { parent } = await view.summary()
-    if (parent?.kind === 'fork') await this.readRun(await view.parent(), parent.seq)
+    if (parent?.kind === 'fork') await this.readRun(await view.openParent(parent.run), parent.seq)
     const byId = new Map<string, RecordedStep>()
     for await (const event of view.events({ types: TYPES as readonly string[], to, refs: true })) {
       if (event.redacted !== true) this.take(view, event, byId)

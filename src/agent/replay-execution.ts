@@ -1,5 +1,6 @@
 /**
- * A function replayed: every step is answered from the recording, no body runs, and what the function
+ * A function replayed: every step is answered from the recording, no body runs, and what the
+ * function
  * asks in another way than recorded is a divergence. Writes a run of its own.
  */
 import { valueDigest } from '../core/canonical.js'
@@ -65,7 +66,8 @@ export class ReplayExecution extends AgainExecution {
   async answer(ask: KnownAsk): Promise<StepAnswer> {
     this.gate.move()
     const step = this.recording.steps.get(ask.key)
-    // What a branch asks that nobody waits for any more was not recorded, since the function had returned.
+    // What a branch asks that nobody waits for any more was not recorded, since the function had
+    // returned.
     if (step === undefined && this.returned) return new Promise<never>(() => {})
     if (step === undefined || step.asked) return this.answerUnknown(ask)
     step.asked = true

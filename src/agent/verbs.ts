@@ -1,11 +1,13 @@
 /**
- * Record, resume, replay and fork: four verbs over one unchanged function. Only who answers its steps
+ * Record, resume, replay and fork: four verbs over one unchanged function. Only who answers its
+ * steps
  * differs.
  */
 import { DaglogError } from '../core/errors.js'
 import type { AgentStart } from '../core/event-map.js'
 import { type Hash, sha256 } from '../core/hash.js'
 import type {
+  AgainStore,
   AgainVerbs,
   Agent,
   Executed,
@@ -20,7 +22,6 @@ import type {
 import { parentLink } from '../store/parent-link.js'
 import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'
-import type { Store } from '../store/store.js'
 import { type AgentOutcome, FirstExecution } from './execution.js'
 import { ForkExecution, ResumeExecution } from './going-on.js'
 import { type AgentMark, Recording } from './recording.js'
@@ -30,7 +31,7 @@ import { reportText } from './report-text.js'
 export const againVerbs: AgainVerbs = { record, resume, replay, forkRun }
 
 async function record<I, O>(
-  store: Store,
+  store: AgainStore,
   name: string,
   input: I,
   agent: Agent<I, O>,
@@ -45,7 +46,7 @@ async function record<I, O>(
 }
 
 async function resume<I, O>(
-  store: Store,
+  store: AgainStore,
   reference: string,
   agent: Agent<I, O>,
   { signal, lockWaitMs }: ResumeOptions,
@@ -67,7 +68,7 @@ async function resume<I, O>(
 }
 
 async function replay<I, O>(
-  store: Store,
+  store: AgainStore,
   reference: string,
   agent: Agent<I, O>,
   options: ReplayOptions,
@@ -96,7 +97,7 @@ async function replay<I, O>(
 }
 
 async function forkRun<I, O>(
-  store: Store,
+  store: AgainStore,
   reference: string,
   options: ForkRunOptions,
   agent: Agent<I, O>,
@@ -138,7 +139,9 @@ async function begin(run: Run, start: AgentStart): Promise<void> {
   await run.append('agent/start', input === undefined ? rest : { ...rest, input })
 }
 
-/** What the function was given when it was recorded. @throws USAGE where the run is none of these */
+/**
+ * What the function was given when it was recorded. @throws USAGE where the run is none of these
+ */
 async function startOf({ began, view }: Recording): Promise<AgentStart> {
   const event = began === undefined ? undefined : await began.view.event(began.seq)
   if (event === undefined) {

@@ -1,6 +1,5 @@
 /**
- * The data of each known event type, as an open interface. Types only.
- * Add your own by declaration:
+ * The data of each known event type, as an open interface. Types only. Add your own by declaration:
  *
  *     declare module 'daglog' {
  *       interface EventMap {
@@ -9,10 +8,15 @@
  *     }
  * @see docs/format.md#events
  */
+import type { AgentEnd, AgentStart } from './agent-events.js'
 import type { Content } from './content.js'
+import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
 import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+
+export type * from './agent-events.js'
+export type { ErrorData } from './error-shape.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -34,19 +38,6 @@ export interface ParentLink {
   readonly kind: ParentKind
 }
 
-export interface ErrorData {
-  readonly name: string
-  readonly message: string
-  readonly code?: string
-  readonly cause?: ErrorData
-  /** Of an `AggregateError`. */
-  readonly errors?: readonly ErrorData[]
-  /** What was thrown, where that was no object: a text, a number, nothing. */
-  readonly thrown?: string | number | boolean | null
-  /** An annotation, never part of a step's identity. */
-  readonly stack?: string
-}
-
 export interface StepStart {
   /** `n1`, `n2`, ... in a run. */
   readonly id: string
@@ -66,32 +57,6 @@ export interface StepStart {
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
-  readonly output?: unknown
-  readonly error?: ErrorData
-}
-
-/** A function begins: it is run for the first time, or again. */
-export interface AgentStart {
-  readonly name: string
-  readonly input?: unknown
-  readonly verb: 'record' | 'replay' | 'fork'
-  /** Of a fork: what is another there than in the parent. */
-  readonly edit?: AgentEdit
-  /** Digest of the function's text: what it was is not what it is, where that differs. */
-  readonly code?: Hash
-}
-
-/** What a fork was given in another way than its parent. */
-export interface AgentEdit {
-  readonly what: 'input' | 'output' | 'agent-input'
-  /** Key and path of the step; none for the function's own input. */
-  readonly key?: string
-  readonly path?: string
-}
-
-/** The function has returned; what it left running ends as `interrupted`. */
-export interface AgentEnd {
-  readonly status: RunStatus
   readonly output?: unknown
   readonly error?: ErrorData
 }

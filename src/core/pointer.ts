@@ -83,7 +83,8 @@ export function replaceAt(root: unknown, pointer: string, value: unknown): unkno
 }
 
 /**
- * The value without what lies at these pointers; a place that is not there is no matter. Copies what it
+ * The value without what lies at these pointers; a place that is not there is no matter. Copies
+ * what it
  * changes, and shares the rest.
  */
 export function withoutPointers(root: unknown, pointers: readonly string[]): unknown {

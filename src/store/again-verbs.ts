@@ -1,11 +1,15 @@
 /**
- * The verbs that run one unchanged function on a run: what they take and give. Types only; who does it
+ * The verbs that run one unchanged function on a run: what they take and give. Types only; who
+ * does it
  * is put in by `open.ts`.
  */
 import type { Effect } from '../core/event-map.js'
 import type { ReplayReport } from '../fold/divergence.js'
+import type { Durability } from './context.js'
 import type { Run } from './run.js'
-import type { Store } from './store.js'
+import type { RunBeginning } from './run-beginning.js'
+import type { RunView } from './run-view.js'
+import type { OpenRunOptions } from './run-writer.js'
 
 /** A plain async function. What it does between its steps is run again each time. */
 export type Agent<I, O> = (run: Run, input: I) => O | Promise<O>
@@ -49,7 +53,10 @@ export interface Resumed<O> extends Executed<O> {
 
 export interface ReplayOptions {
   readonly signal?: AbortSignal
-  /** `pure`: bodies of steps with effect `none` are run all the same, and held against the recording. */
+  /**
+   * `pure`: bodies of steps with effect `none` are run all the same, and held against the
+   * recording.
+   */
   readonly verify?: 'pure'
   /** Instead of the input that was recorded. */
   readonly input?: unknown
@@ -64,7 +71,10 @@ export interface Replayed<O> extends Omit<Executed<O>, 'ok'>, ReplayReport {
 }
 
 export interface ForkRunOptions {
-  /** The step to change: its path (`plan/llm#2`), id or key; without it `edit` changes the function's input. */
+  /**
+   * The step to change: its path (`plan/llm#2`), id or key; without it `edit` changes the
+   * function's input.
+   */
   readonly at?: string
   /** Makes the input of it; the body finds it as `step.input`. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever was recorded.
@@ -72,7 +82,10 @@ export interface ForkRunOptions {
   /** Makes its output instead, and its body does not run. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever was recorded.
   readonly output?: (output: any) => unknown
-  /** Steps behind it: all run (`live`), or those that are asked exactly as recorded are answered (`hybrid`). */
+  /**
+   * Steps behind it: all run (`live`), or those that are asked exactly as recorded are answered
+   * (`hybrid`).
+   */
   readonly after?: 'live' | 'hybrid'
   /** Names or paths of steps behind it that may write; true for all. */
   readonly allow?: true | readonly string[]
@@ -87,28 +100,41 @@ export interface Forked<O> extends Executed<O> {
   readonly edit: 'made' | 'unread' | 'unreached'
 }
 
+/** What the verbs ask of a store. */
+export interface AgainStore {
+  createRun(options: CreatedRun): Promise<Run>
+  openRun(reference: string, options: OpenRunOptions): Promise<Run>
+  inspectRun(reference: string): Promise<RunView>
+}
+
+/** A run that a verb begins. */
+export interface CreatedRun extends RunBeginning {
+  readonly id?: string
+  readonly durability?: Durability
+}
+
 export interface AgainVerbs {
   record<I, O>(
-    store: Store,
+    store: AgainStore,
     name: string,
     input: I,
     agent: Agent<I, O>,
     options: RecordOptions,
   ): Promise<Executed<O>>
   resume<I, O>(
-    store: Store,
+    store: AgainStore,
     reference: string,
     agent: Agent<I, O>,
     options: ResumeOptions,
   ): Promise<Resumed<O>>
   replay<I, O>(
-    store: Store,
+    store: AgainStore,
     reference: string,
     agent: Agent<I, O>,
     options: ReplayOptions,
   ): Promise<Replayed<O>>
   forkRun<I, O>(
-    store: Store,
+    store: AgainStore,
     reference: string,
     options: ForkRunOptions,
     agent: Agent<I, O>,

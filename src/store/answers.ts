@@ -60,14 +60,18 @@ export interface StepAnswerer {
    * needs a recorded value at once (a clock, a random number) can have a key of the same space.
    */
   identify(ask: StepAsk): string
-  /** The value that was recorded under a key by `run.now` and its like; undefined: draw one, and record it. */
+  /**
+   * The value that was recorded under a key by `run.now` and its like; undefined: draw one, and
+   * record it.
+   */
   tick?(key: string): { readonly value: unknown } | undefined
   /** @throws what the caller is to be told instead of an outcome; nothing is recorded then. */
   answer(ask: KnownAsk): Promise<StepAnswer>
   /** Its start is in this run's log. */
   begun?(ask: KnownAsk, step: Step, seq: number): void
   /**
-   * Its end is where it belongs, at `seq` of this run's log where it was written there. Resolves when
+   * Its end is where it belongs, at `seq` of this run's log where it was written there. Resolves
+   * when
    * the caller may be told: outcomes go out one after the other, in the order of the log.
    */
   ended(ask: KnownAsk, seq: number | undefined): Promise<void>

@@ -9,7 +9,10 @@ const OWN = dirname(dirname(fileURLToPath(import.meta.url)))
 /** The first line of a stack that is not ours is near its top. */
 const FRAMES_MAX = 12
 
-/** `agent.ts:12:5`, relative to the working directory where it lies below it; undefined where nobody knows. */
+/**
+ * `agent.ts:12:5`, relative to the working directory where it lies below it; undefined where
+ * nobody knows.
+ */
 export function callSite(): string | undefined {
   const before = Error.stackTraceLimit
   Error.stackTraceLimit = FRAMES_MAX

@@ -260,14 +260,7 @@ export class RunView {
     return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
-  /** The run that this one begins in. @throws RUN_NOT_FOUND */
-  async parent(): Promise<RunView> {
-    const { parent } = (await this.load()).index.summary()
-    this.parentView ??= await this.openParent(parent?.run ?? '')
-    return this.parentView
-  }
-
-  private async openParent(run: string): Promise<RunView> {
+  async openParent(run: string): Promise<RunView> {
     const id = (await this.context.heads.refresh()).idOf(run)
     const { backend } = this.context
     if (id !== undefined && (await backend.hasRun(id))) return new RunView(this.context, id)

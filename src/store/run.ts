@@ -6,7 +6,6 @@ import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
-import { GENESIS, type Hash } from '../core/hash.js'
 import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
@@ -43,20 +42,17 @@ export class Run extends RunView {
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
-  /** Where the nodes of values are; what was put there counts as stored. */
-  private values: StateStore
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
+  /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
+  answerer: StepAnswerer | undefined
+  /** Where the nodes of values are; what was put there counts as stored. */
+  private values: StateStore
   /**
    * `fetch`, and what is said goes into the run: `withReplay(fetch, { into: run })` of `daglog/http`, or
    * the replaying one while the run is a replay.
    */
   fetch: typeof globalThis.fetch = noFetch
-  private lineageHash: Promise<Hash> | undefined
-  /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
-  answerer: StepAnswerer | undefined
-  /** @internal Steps with keys of their own that are running now. */
-  readonly keysRunning = new Set<string>()
 
   constructor(
     context: StoreContext,
@@ -263,12 +259,6 @@ export class Run extends RunView {
   /** From now on somebody else than their bodies answers steps. For daglog's own rooms. */
   answerSteps(answerer: StepAnswerer | undefined): void {
     this.answerer = answerer
-  }
-
-  /** What idempotency keys are made of: the identity of the run. */
-  async lineage(): Promise<Hash> {
-    this.lineageHash ??= this.identity().then((identity) => identity ?? GENESIS)
-    return this.lineageHash
   }
 
   /** The id of the next step. */

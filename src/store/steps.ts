@@ -6,17 +6,18 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type EncodedData, encodeData, joinData } from '../core/body.js'
-import { stepKey, valueDigest } from '../core/canonical.js'
+import { valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'
-import { type Hash, sha256 } from '../core/hash.js'
+import type { Hash } from '../core/hash.js'
 import { withoutPointers } from '../core/pointer.js'
-import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer, StepAsk } from './answers.js'
+import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer } from './answers.js'
 import type { Appended } from './appender.js'
 import { callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
+import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
 
 export interface StepOptions {
   /** Ids of steps whose outcome this one uses. */
@@ -34,7 +35,8 @@ export interface StepOptions {
   /** Places in the input that say nothing of what is asked (ids, times), as JSON pointers. */
   readonly ignore?: readonly string[]
   /**
-   * Of a step that began and never ended, so that nobody knows whether it was done: look, and say. Asked
+   * Of a step that began and never ended, so that nobody knows whether it was done: look, and say.
+   * Asked
    * for when a run is resumed, before the body is run again.
    */
   readonly check?: (step: Step) => StepCheck | Promise<StepCheck>
@@ -58,7 +60,8 @@ export interface Step {
   // biome-ignore lint/suspicious/noExplicitAny: whatever its caller gave.
   readonly input: any
   /**
-   * For services that take one: the same on each retry and resume of this step, another in a fork. It
+   * For services that take one: the same on each retry and resume of this step, another in a fork.
+   * It
    * does not make anything happen exactly once by itself.
    */
   readonly idempotencyKey: string
@@ -136,13 +139,15 @@ interface TakenCall<R> extends StepCall<R> {
 export async function runStep<R>(call: StepCall<R>): Promise<R> {
   const { run, options } = call
   const taken = take(call, run.answerer)
-  const leave = enterKey(taken)
+  const { key } = options
+  const leave =
+    key === undefined ? undefined : enterKey({ ...taken, parentKey: taken.parent?.key ?? '', key })
   try {
     return run.answerer === undefined
       ? await runRecorded(taken)
       : await runAnswered(taken, run.answerer)
   } finally {
-    if (options.key !== undefined) leave()
+    leave?.()
   }
 }
 
@@ -158,30 +163,6 @@ function take<R>(call: StepCall<R>, answerer: StepAnswerer | undefined): TakenCa
     given: encodeData(hasInput ? { input } : {}),
     site: answerer?.sites === true ? callSite() : undefined,
   }
-}
-
-/** @throws STEP_KEY_TAKEN */
-function enterKey<R>({ run, name, parent, options }: TakenCall<R>): () => void {
-  if (options.key === undefined) return () => {}
-  const place = JSON.stringify([parent?.key ?? '', name, options.key])
-  if (run.keysRunning.has(place)) {
-    throw new DaglogError(
-      'STEP_KEY_TAKEN',
-      `step "${name}" with key ${JSON.stringify(options.key)} is running already in run ${run.id}, and two at once cannot be told apart; try: a key for each, or wait for the first`,
-      { run: run.id, name, key: options.key },
-    )
-  }
-  run.keysRunning.add(place)
-  return () => run.keysRunning.delete(place)
-}
-
-/** The key of a step, given how often one like it was begun before. */
-export function keyMaker(
-  ask: Pick<StepAsk, 'parentKey' | 'name' | 'inputDigest' | 'options'>,
-): (occurrence: number) => string {
-  const { parentKey, name, inputDigest, options } = ask
-  const own = options.key === undefined ? {} : { own: options.key }
-  return (occurrence) => stepKey({ parentKey, name, inputDigest, occurrence, ...own })
 }
 
 /** As ever: the body runs, and how often the log has had such a step is part of its identity. */
@@ -219,7 +200,7 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
   const { run, body } = call
   const { ask, answerer } = begun
   const input = answer.edited === undefined ? call.input : answer.edited.input
-  const self = stepOf(call, begun, input, await run.lineage(), answer.edited?.onRead)
+  const self = stepOf(call, begun, input, await lineageOf(run), answer.edited?.onRead)
   const given = answer.edited === undefined ? call.given : encodeData({ input })
   const seq = await writeStart(call, self, given)
   if (ask !== undefined) answerer?.begun?.(ask, self, seq)
@@ -252,7 +233,7 @@ function stepOf<R>(
       return input
     },
     signal: options.signal ?? parent?.signal ?? answerer?.signal ?? new AbortController().signal,
-    idempotencyKey: sha256(Buffer.from(JSON.stringify(['idempotency/1', lineage, key]))),
+    idempotencyKey: idempotencyKey(lineage, key),
     step: (inner, innerInput, innerBody, innerOptions) =>
       run.step(inner, innerInput, innerBody, { ...innerOptions, parent: self }),
   }
@@ -352,7 +333,7 @@ async function takeOutcome<R>(
   let begins: Promise<unknown> | undefined
   if (answer.write) {
     begun = { id: await run.nextStepId(), key, ask, answerer }
-    const self = stepOf(call, begun, input, await run.lineage())
+    const self = stepOf(call, begun, input, await lineageOf(run))
     begins = writeStart(call, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
     // Whoever waits for the outcome is told; until then nobody may call it unhandled.
     begins.catch(() => {})

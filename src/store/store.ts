@@ -70,10 +70,10 @@ export class Store {
   /** @internal */
   readonly context: StoreContext
   private readonly open = new Set<Run>()
-  /** @internal Makes the fetch of a run that is opened; set by whoever opens the store. */
-  recording: ((run: Run) => typeof fetch) | undefined
   /** @internal Put in by `openStore`. */
   again: AgainVerbs | undefined
+  /** @internal Makes the fetch of a run that is opened; set by whoever opens the store. */
+  recording: ((run: Run) => typeof fetch) | undefined
 
   private constructor(
     readonly manifest: Manifest,
@@ -252,7 +252,8 @@ export class Store {
   }
 
   /**
-   * Run a function and record it, in a run of its own. Resolves also where the function fails: its error
+   * Run a function and record it, in a run of its own. Resolves also where the function fails: its
+   * error
    * is thrown when `output` is looked at.
    * @throws RUN_EXISTS; what says that nothing can be recorded any more
    */
@@ -266,8 +267,10 @@ export class Store {
   }
 
   /**
-   * Run the function of a run again, in that run: steps that ended are answered from the log, the rest
-   * runs. A step that began and never ended runs again, after its `check` where it has one; one that
+   * Run the function of a run again, in that run: steps that ended are answered from the log, the
+   * rest
+   * runs. A step that began and never ended runs again, after its `check` where it has one; one
+   * that
    * says that it writes and has none stops the function (`STEP_IN_DOUBT`).
    * @throws RUN_LOCKED where another process has the run
    */
@@ -280,7 +283,8 @@ export class Store {
   }
 
   /**
-   * Run the function of a run again, every step answered from the log, and say whether it does the same.
+   * Run the function of a run again, every step answered from the log, and say whether it does the
+   * same.
    * Writes a run of its own, never the one that is replayed.
    */
   replay<I, O>(
@@ -292,7 +296,8 @@ export class Store {
   }
 
   /**
-   * Run the function of a run again in a fork of it, with one thing changed: what was done before that is
+   * Run the function of a run again in a fork of it, with one thing changed: what was done before
+   * that is
    * answered from the parent, and is nowhere copied.
    * @throws STEP_NOT_FOUND, USAGE
    */
