@@ -7,6 +7,7 @@ import {
   KIND,
   type ListBody,
   type OpenNode,
+  openBody,
   type Slot,
   type StubNode,
 } from '../../value/tree-node.js'
@@ -50,9 +51,10 @@ export class ChannelSizes {
       if (typeof next !== 'object' || next === null) continue
       if (next.hash !== undefined && this.#seen.has(next.hash)) continue
       if (next.hash !== undefined) this.#seen.add(next.hash)
-      const node: OpenNode = next.kind === KIND.stub ? next.home.open(next) : next
+      const opened: OpenNode = next.kind === KIND.stub ? next.home.open(next) : next
+      // The object of a list is that of its body.
+      const node = opened.kind === KIND.list ? openBody(opened.body) : opened
       if (node.kind === KIND.box) bytes += node.length
-      else if (node.kind === KIND.list) work.push(node.body)
       else {
         bytes += node.hash === undefined ? 0 : node.bytes
         for (const child of node.slots) if (isNode(child as Slot)) work.push(child as Slot)
