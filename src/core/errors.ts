@@ -34,6 +34,7 @@ export const ERROR_KINDS = {
   BODY_REDACTED: 'input',
   SECRETS_FOUND: 'input',
   BUNDLE_INVALID: 'input',
+  HAR_INVALID: 'input',
   PROJECTION_CONFLICT: 'input',
   PROJECTION_FAILED: 'input',
   TURN_OPEN: 'input',

@@ -11,7 +11,7 @@
  */
 import type { Content } from './content.js'
 import type { Hash } from './hash.js'
-import type { HttpExchange, HttpGap, HttpMiss, HttpStart } from './http-events.js'
+import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
@@ -387,6 +387,7 @@ export interface EventMap {
   'http/exchange': HttpExchange
   'http/miss': HttpMiss
   'http/gap': HttpGap
+  'http/import': HttpImport
   note: unknown
 }
 

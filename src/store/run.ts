@@ -178,6 +178,7 @@ export class Run extends RunView {
     const appended = await appending
     const turnEnded = events.some(({ type }) => type === 'turn/end')
     const valueBytes = drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0)
+    this.writer.unrested = true
     this.writer.keeping?.afterAppend({ turnEnded, valueBytes })
     this.projecting.keepSoon(turnEnded ? 'turn' : 'running')
     return appended.map(({ seq, hash }) => ({ seq, hash }))

@@ -131,10 +131,17 @@ export class TreeCodec implements Codec {
     const priorNode = prior === ABSENT ? undefined : containerIn(prior)
     const body = priorNode?.kind === KIND.list ? priorNode.body : undefined
     const size = body === undefined ? 0 : bodySize(body)
-    const slots = list.map((member, i) => {
-      const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
-      return this.#part(member, [...at, i], before)
-    })
+    const slots: Slot[] = []
+    for (let i = 0; i < list.length; i += 1) {
+      const member = list[i]
+      const isObject = typeof member === 'object' && member !== null
+      const memo = isObject ? this.#memos.get(member) : undefined
+      if (memo !== undefined && isUnchanged(member as object, memo.shadow)) slots.push(memo.slot)
+      else {
+        const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
+        slots.push(this.#part(member, [...at, i], before))
+      }
+    }
     return listLike(priorNode, slots)
   }
 

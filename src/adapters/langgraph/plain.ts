@@ -170,7 +170,7 @@ class Plain {
     // Sent to a node: other savers keep it as what it holds too, and LangGraph takes it so.
     if ((value as { readonly lg_name?: unknown }).lg_name === 'Send') return this.#send(value)
     const name = this.classes.nameOf(value)
-    if (name !== undefined) return marked('class', name, this.#fields(value))
+    if (name !== undefined) return marked('class', name, { ...(this.#fields(value) as object) })
     const called = (value.constructor?.name ?? '') || 'a class without a name'
     this.#refuse(`an instance of ${called}`, undefined, called)
   }

@@ -202,11 +202,11 @@ interface Named {
 }
 
 function named(config: RunnableConfig): Named {
-  const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {}
+  const { thread_id, checkpoint_ns, checkpoint_id, thread_ts } = config.configurable ?? {}
   return {
     thread_id: textOrNone('thread_id', thread_id),
     checkpoint_ns: textOrNone('checkpoint_ns', checkpoint_ns),
-    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id) || undefined,
+    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id || thread_ts) || undefined,
   }
 }
 
