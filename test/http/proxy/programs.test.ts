@@ -103,7 +103,7 @@ it('after a bare record, `messages` is the history that the SDK itself held', as
   ).then((told) => ({ doc: JSON.parse(told.out) }))
   expect(doc.messages).toEqual(own)
   const { out: usage } = await daglog(['usage', '--by', 'run', '--json'], options)
-  expect(JSON.parse(usage).rows).toMatchObject([{ calls: 3, inputTokens: 20, outputTokens: 10 }])
+  expect(JSON.parse(usage).rows).toMatchObject([{ calls: 2, inputTokens: 20, outputTokens: 10 }])
 })
 
 describe('a replay', () => {
