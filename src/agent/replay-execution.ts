@@ -105,13 +105,14 @@ export class ReplayExecution extends AgainExecution {
   }
 
   private async compare(
-    { key, site }: KnownAsk,
+    { key, site: at }: KnownAsk,
     step: RecordedStep,
     now: StepOutcome<unknown>,
   ): Promise<void> {
     const recorded = resultOf(await this.outcomes.read(step))
     const found = differing(recorded, resultOf(now))
     if (found === undefined) return
+    const site = at?.()
     const seq = this.seqs.get(key)
     this.verdict.add({
       ...found,
