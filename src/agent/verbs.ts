@@ -170,16 +170,19 @@ async function closing<T>(run: Run, work: () => Promise<T>): Promise<T> {
 
 function executed<O>(id: string, outcome: AgentOutcome): Executed<O> {
   const { status } = outcome
-  return {
+  const said = {
     id,
     ok: status === 'ok',
     status,
-    get output(): O {
-      if (outcome.status === 'ok') return outcome.output as O
-      throw outcome.error
-    },
     ...(outcome.status === 'ok' ? {} : { error: outcome.error }),
   }
+  // Not among what is listed: whoever copies or prints the whole would throw the function's error.
+  return Object.defineProperty(said, 'output', {
+    get: () => {
+      if (outcome.status === 'ok') return outcome.output
+      throw outcome.error
+    },
+  }) as typeof said & { readonly output: O }
 }
 
 async function refuseTurns(view: RunView): Promise<void> {
