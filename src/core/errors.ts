@@ -45,6 +45,7 @@ export const ERROR_KINDS = {
   REPLAY_DIVERGED: 'input',
   WRITE_NOT_ALLOWED: 'input',
   PROVIDER_UNKNOWN: 'input',
+  REPLAY_BLOCKED: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',

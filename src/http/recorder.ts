@@ -45,6 +45,7 @@ export class Recorder {
   private readonly open = new Set<Recording>()
   private readonly lost = new Set<number>()
   private lostReason = ''
+  private readonly seen = new Set<string>()
   private readonly ordinals: Ordinals
 
   /** @internal `openRecorder` makes one. */
@@ -66,6 +67,7 @@ export class Recorder {
     const { secrets, secretHeaders } = this.options
     return new ExchangeScrub({
       fingerprint: this.fingerprint,
+      seen: this.seen,
       ...(secrets && { secrets }),
       ...(secretHeaders && { headers: secretHeaders }),
     })

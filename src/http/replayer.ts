@@ -58,6 +58,7 @@ export class Replayer {
   private readonly used = new Set<FoundExchange>()
   private readonly misses: Miss[] = []
   private answered = 0
+  private readonly seen = new Set<string>()
 
   /** @internal `openReplayer` makes one. */
   constructor(
@@ -90,6 +91,7 @@ export class Replayer {
     const { options } = this
     const scrub = new ExchangeScrub({
       fingerprint: this.fingerprint,
+      seen: this.seen,
       ...(options.secrets && { secrets: options.secrets }),
       ...(options.secretHeaders && { headers: options.secretHeaders }),
     })

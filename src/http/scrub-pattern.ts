@@ -39,7 +39,7 @@ const PATTERNS: readonly (readonly [rule: string, pattern: string])[] = [
     'private key',
     '-----BEGIN (?:[A-Z]{1,16} ){0,4}PRIVATE KEY-----([\\s\\S]{1,7000}?)(?=-----END)',
   ],
-  ['bearer', `(?<![A-Za-z0-9_-])[Bb]earer ([A-Za-z0-9._~+/=-]{16,${SECRET_BYTES_MAX / 2}})`],
+  ['bearer', `[Bb]earer ([A-Za-z0-9._~+/=-]{16,${SECRET_BYTES_MAX / 2}})`],
   ['basic', `[Aa]uthorization["\\\\: ]{1,9}[Bb]asic ([A-Za-z0-9+/=]{8,${SECRET_BYTES_MAX / 2}})`],
   ['json', `"(?:${NAMES})"\\s{0,9}:\\s{0,9}"((?:[^"\\\\]|\\\\[\\s\\S])${LONG})`],
   ['json in text', `\\\\{1,7}"(?:${NAMES})\\\\{1,7}"\\s{0,9}:\\s{0,9}\\\\{1,7}"([^"\\\\]${LONG})`],
@@ -65,8 +65,19 @@ export class SecretPattern {
   private readonly literal: RegExp | undefined
   private readonly rules: readonly string[]
 
+  private static last: { readonly key: string; readonly pattern: SecretPattern } | undefined
+
   /** @param known Values that are secrets wherever they stand. */
-  constructor(known: readonly string[]) {
+  static of(known: readonly string[]): SecretPattern {
+    const key = known.join('\0')
+    // Most exchanges know what the one before knew, and a large pattern costs to be made.
+    if (SecretPattern.last?.key !== key) {
+      SecretPattern.last = { key, pattern: new SecretPattern(known) }
+    }
+    return SecretPattern.last.pattern
+  }
+
+  private constructor(known: readonly string[]) {
     const spelled = new Set(known.flatMap(spellings))
     const words = [...spelled].filter(
       ({ length }) => length >= KNOWN_CHARACTERS_MIN && length <= SECRET_BYTES_MAX,

@@ -67,9 +67,9 @@ export class ScrubStream {
       if (hit === undefined || hit.start >= limit) break
       this.give(at, hit.from)
       const secret = text.slice(hit.from, hit.to)
-      if (hit.rule === 'scrubbed') this.replace(hit.from, hit.to, secret)
+      if (hit.rule === 'scrubbed') this.replace(hit.to, secret)
       else {
-        this.replace(hit.from, hit.to, fingerprint(secret))
+        this.replace(hit.to, fingerprint(secret))
         sink.hit(hit.rule)
       }
       at = hit.to
@@ -78,6 +78,7 @@ export class ScrubStream {
       this.give(at, limit)
       at = limit
     }
+    this.pieces(at)
     this.drop(at)
   }
 
@@ -97,7 +98,7 @@ export class ScrubStream {
   }
 
   /** A piece that ended inside a secret ends behind what stands for it. */
-  private replace(_from: number, to: number, placeholder: string): void {
+  private replace(to: number, placeholder: string): void {
     const out = Buffer.from(placeholder, 'latin1')
     this.options.sink.bytes(out, NO_FINGERPRINT)
     this.given += out.length

@@ -6,7 +6,7 @@
 import type { HttpScrubbed } from '../core/http-events.js'
 import type { HeaderList } from './exchange.js'
 import type { Fingerprint } from './fingerprint.js'
-import { SecretPattern } from './scrub-pattern.js'
+import { KNOWN_CHARACTERS_MIN, SecretPattern } from './scrub-pattern.js'
 import { type ScrubSink, ScrubStream } from './scrub-stream.js'
 import { COOKIE_HEADERS, SECRET_HEADERS, SECRET_QUERY, URL_HEADERS } from './secret-names.js'
 
@@ -16,7 +16,12 @@ export interface ScrubOptions {
   readonly secrets?: readonly string[]
   /** Further headers whose values are secrets. */
   readonly headers?: readonly string[]
+  /** What exchanges before this one gave away; what this one does is added. */
+  readonly seen?: Set<string>
 }
+
+/** Secrets that are remembered from exchange to exchange; an agent has few. */
+const SEEN_MAX = 256
 
 type Side = 'request' | 'response'
 
@@ -30,7 +35,7 @@ export class ExchangeScrub {
   private pattern: SecretPattern | undefined
 
   constructor(private readonly options: ScrubOptions) {
-    this.known = [...(options.secrets ?? [])]
+    this.known = [...(options.secrets ?? []), ...(options.seen ?? [])]
   }
 
   /** What was replaced so far. */
@@ -112,7 +117,7 @@ export class ExchangeScrub {
 
   /** Whether anything would be replaced in a body of this type. */
   finds(bytes: Uint8Array, type: string): boolean {
-    this.pattern ??= new SecretPattern(this.known)
+    this.pattern ??= SecretPattern.of(this.known)
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
     const binary = BINARY.test(type)
     for (let at = 0; ; ) {
@@ -124,7 +129,7 @@ export class ExchangeScrub {
   }
 
   private streamTo(at: string, binary: boolean, sink: Omit<ScrubSink, 'hit'>): ScrubStream {
-    this.pattern ??= new SecretPattern(this.known)
+    this.pattern ??= SecretPattern.of(this.known)
     return new ScrubStream({
       pattern: this.pattern,
       fingerprint: this.options.fingerprint,
@@ -145,8 +150,14 @@ export class ExchangeScrub {
   }
 
   private know(value: string): void {
+    if (this.known.includes(value)) return
     this.known.push(value)
     this.pattern = undefined
+    const { seen } = this.options
+    if (seen === undefined || value.length < KNOWN_CHARACTERS_MIN) return
+    seen.add(value)
+    const oldest = seen.values().next().value
+    if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest)
   }
 
   private count(at: string): void {
