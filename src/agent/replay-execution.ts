@@ -190,9 +190,23 @@ export class ReplayExecution extends AgainExecution {
     this.gate.close()
     await Promise.all(this.rechecks)
     await this.outcomes.close()
+    await this.findMisses()
     if (!this.verdict.complete) return
     await this.findMissing()
     await this.compareEnds(outcome)
+  }
+
+  /** Requests between the steps that were not recorded. */
+  private async findMisses(): Promise<void> {
+    for await (const { seq, data } of this.run.events({ types: ['http/miss'] })) {
+      const { method, url, kind, step, key } = data
+      this.verdict.addAt(seq, {
+        kind: 'traffic-miss',
+        path: step ?? '',
+        now: { run: this.run.id, seq, name: `${method} ${url}`, digest: key },
+        note: kind,
+      })
+    }
   }
 
   private async findMissing(): Promise<void> {
