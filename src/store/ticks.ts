@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import { encodeData } from '../core/body.js'
 import { valueDigest } from '../core/canonical.js'
-import { TICKS_WAITING_MAX } from '../core/limits.js'
+import { TICK_PIECES_MAX } from '../core/limits.js'
 import type { EncodedEvent } from './new-event.js'
 import type { Run } from './run.js'
 import { keyMaker } from './step-identity.js'
@@ -90,7 +90,7 @@ export class Ticks {
       this.run.onClosing(async () => this.flush())
     }
     // A failure poisons the writer, so whoever appends next is told.
-    if (this.waiting.length >= TICKS_WAITING_MAX) this.flush().catch(() => {})
+    if (this.waiting.length >= TICK_PIECES_MAX) this.flush().catch(() => {})
   }
 
   private async flush(): Promise<void> {
