@@ -31,7 +31,8 @@ export async function classify(
   ask: KnownAsk,
   now: { readonly path: string; readonly run: string; readonly seq: number | undefined },
 ): Promise<Classified> {
-  const { name, inputDigest, site } = ask
+  const { name, inputDigest } = ask
+  const site = ask.site?.()
   const free = recording.children(ask.parentKey).filter(({ asked }) => !asked)
   const side = {
     run: now.run,

@@ -116,13 +116,14 @@ export class ReplayExecution extends AgainExecution {
   }
 
   private async compare(
-    { key, site }: KnownAsk,
+    { key, site: at }: KnownAsk,
     step: RecordedStep,
     now: StepOutcome<unknown>,
   ): Promise<void> {
     const recorded = resultOf(await this.outcomes.read(step))
     const found = differing(recorded, resultOf(now))
     if (found === undefined) return
+    const site = at?.()
     const seq = this.seqs.get(key)
     this.verdict.add({
       ...found,
@@ -200,9 +201,23 @@ export class ReplayExecution extends AgainExecution {
     this.gate.close()
     await Promise.all(this.rechecks)
     await this.outcomes.close()
+    await this.findMisses()
     if (!this.verdict.complete) return
     await this.findMissing()
     await this.compareEnds(outcome)
+  }
+
+  /** Requests between the steps that were not recorded. */
+  private async findMisses(): Promise<void> {
+    for await (const { seq, data } of this.run.events({ types: ['http/miss'] })) {
+      const { method, url, kind, step, key } = data
+      this.verdict.addAt(seq, {
+        kind: 'traffic-miss',
+        path: step ?? '',
+        now: { run: this.run.id, seq, name: `${method} ${url}`, digest: key },
+        note: kind,
+      })
+    }
   }
 
   private async findMissing(): Promise<void> {

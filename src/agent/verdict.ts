@@ -23,6 +23,18 @@ export class Verdict {
     return divergence
   }
 
+  /** One that is found afterwards, and took place at `seq` of the run that is written. */
+  addAt(seq: number, found: Omit<Divergence, 'tainted'>): void {
+    const first = this.divergences[0]
+    const at = first?.now?.seq
+    if (first === undefined || at === undefined || at < seq) {
+      this.add(found)
+      return
+    }
+    this.divergences[0] = { ...first, tainted: true }
+    this.divergences.unshift({ ...found, tainted: false })
+  }
+
   note(found: Omit<Divergence, 'tainted'>): void {
     if (this.notes.length < LISTED_MAX) {
       this.notes.push({ ...found, tainted: this.divergences.length > 0 })

@@ -3,6 +3,7 @@
  * The step runner asks; which log, and when a result is let out, is the business of `agent/`.
  */
 import type { Hash } from '../core/hash.js'
+import type { CallSite } from './call-site.js'
 import type { Run } from './run.js'
 import type { Step, StepOptions, StepOutcome } from './steps.js'
 
@@ -18,7 +19,7 @@ export interface StepAsk {
   readonly parentKey: string
   readonly options: StepOptions
   /** Where in the code it was called: `agent.ts:12:5`. */
-  readonly site: string | undefined
+  readonly site: CallSite | undefined
 }
 
 /** The same with its identity. */

@@ -7,11 +7,10 @@
 import { types } from 'node:util'
 import { DaglogError } from '../../core/errors.js'
 import { type AllowedClasses, classOfMessage, isDelta, type MessageClass } from './classes.js'
+import { MARK } from './stored-values.js'
 
 /** Deepest nesting that is kept: JSON itself is read and written recursively. */
 const VALUE_DEPTH_MAX = 1000
-
-export const MARK = '$'
 
 type Path = readonly (string | number)[]
 
