@@ -170,5 +170,6 @@ export async function inputOf({ view, start }: RecordedStep): Promise<unknown> {
 export function outcomeOf({ status, output, error }: StepEnd): StepOutcome<unknown> {
   if (status === 'ok') return { status, output }
   const revived = reviveError(error ?? { name: 'Error', message: 'an error that was not recorded' })
-  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived }
+  const partial = output === undefined ? {} : { partial: output }
+  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived, ...partial }
 }

@@ -57,6 +57,7 @@ export interface StepStart {
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
+  /** Beside an error: what came of it before it broke off. */
   readonly output?: unknown
   readonly error?: ErrorData
 }
