@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { againVerbs } from './agent/verbs.js'
 import type { Backend } from './backend/backend.js'
 import { directory } from './backend/fs.js'
 import { type Notice, warnOnNotice } from './store/notices.js'
@@ -31,6 +32,7 @@ export async function openStore(
   const listener = options.onNotice ?? warnOnNotice
   const backend = typeof place === 'object' ? place : openDirectory(place, options, listener)
   const store = await Store.open(backend, { ...options, create: options.create ?? true })
+  store.again = againVerbs
   store.recording = recordingFetch
   return store
 }

@@ -2,6 +2,7 @@
  * Verbs about stored HTTP traffic, as rows of the table of verbs.
  */
 import type { Flag, Verb } from './verb.js'
+import { TAKEOVER, WAIT } from './verb-arguments.js'
 
 const REQUEST: readonly Flag[] = [
   { name: 'method', type: 'text', value: 'M', summary: 'of the request; needed' },
@@ -9,7 +10,7 @@ const REQUEST: readonly Flag[] = [
   {
     name: 'header',
     type: 'list',
-    value: "'K: V'",
+    value: 'K:V',
     summary: 'a header of the request; may be given again. Some of them change the answer',
   },
   {
@@ -31,7 +32,7 @@ export const TRACE_VERBS: readonly Verb[] = [
       {
         name: 'response-header',
         type: 'list',
-        value: "'K: V'",
+        value: 'K:V',
         summary: 'a header of the response; may be given again',
       },
       {
@@ -46,17 +47,8 @@ export const TRACE_VERBS: readonly Verb[] = [
         value: 'RUN',
         summary: 'a run that is there; the run traces unless told, made where there is none',
       },
-      {
-        name: 'wait',
-        type: 'number',
-        value: 'MS',
-        summary: 'how long to wait for another writer; 10000 unless told',
-      },
-      {
-        name: 'takeover',
-        type: 'switch',
-        summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
-      },
+      WAIT,
+      TAKEOVER,
     ],
     examples: [
       {

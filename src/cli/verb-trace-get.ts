@@ -1,4 +1,4 @@
-/** `daglog trace-get --method M --url U [--header 'K: V']... [--body FILE|-] [--include] [--run RUN]` */
+/** `daglog trace-get --method M --url U [--header K:V]... [--body FILE|-] [--include] ...` */
 
 import { DaglogError } from '../core/errors.js'
 import { passingFingerprint } from '../http/fingerprint.js'
@@ -11,6 +11,7 @@ import type { Store } from '../store/store.js'
 import { printable } from '../value/preview.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
+import { isShowable } from './showable.js'
 import { traceRequest } from './trace-request.js'
 
 export async function traceGet(call: Call): Promise<ExitCode> {
@@ -36,6 +37,10 @@ export async function traceGet(call: Call): Promise<ExitCode> {
     const fields = { run, seq, key: data.key, status, headers, form, end, body, encoding: 'base64' }
     out.document('daglog.trace-get/1', { ok: exit === 0, ...fields })
     return exit
+  }
+  if (out.terminal && !isShowable(bytes)) {
+    const what = `${bytes.length} bytes that are no plain text are not for a terminal`
+    throw call.usage(what, `daglog cat --decoded ${run}:${seq}:/response/body`)
   }
   if (call.has('include')) {
     const head = [

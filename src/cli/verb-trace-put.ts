@@ -1,6 +1,6 @@
 /** `daglog trace-put --method M --url U [--body FILE|-] --status N --response FILE [--run RUN]` */
 import { STATUS_CODES } from 'node:http'
-import type { HttpExchange } from '../core/http-events.js'
+import { assert } from '../core/errors.js'
 import { openRecorder } from '../http/recorder.js'
 import type { Run } from '../store/run.js'
 import type { Store } from '../store/store.js'
@@ -31,12 +31,13 @@ export async function tracePut(call: Call): Promise<ExitCode> {
   await recording.end('complete')
   await recorder.close()
   const stored = await run.last('http/exchange')
-  const { key, ordinal, scrubbed } = stored?.data as HttpExchange
+  assert(stored !== undefined, 'an exchange that was acknowledged is in its run')
+  const { key, ordinal, scrubbed } = stored.data
   await run.close()
   const secrets = scrubbed.reduce((sum, { count }) => sum + count, 0)
   if (secrets > 0) out.note(`${countText(secrets, 'secret')} scrubbed before it was stored`)
   if (out.json) {
-    const fields = { ok: true, run: run.id, seq: stored?.seq, ordinal, key, scrubbed }
+    const fields = { ok: true, run: run.id, seq: stored.seq, ordinal, key, scrubbed }
     out.document('daglog.trace-put/1', fields)
   } else out.line(key)
   return 0

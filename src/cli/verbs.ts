@@ -6,19 +6,8 @@ import { READING_VERBS } from './reading-verbs.js'
 import { TRACE_VERBS } from './trace-verbs.js'
 import { TRAFFIC_VERBS } from './traffic-verbs.js'
 import type { Flag, Verb } from './verb.js'
-import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
+import { JSONL, RUN, RUN_AT, TAKEOVER, WAIT } from './verb-arguments.js'
 
-const WAIT: Flag = {
-  name: 'wait',
-  type: 'number',
-  value: 'MS',
-  summary: 'how long to wait for another writer; 10000 unless told',
-}
-const TAKEOVER: Flag = {
-  name: 'takeover',
-  type: 'switch',
-  summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
-}
 const ID: Flag = { name: 'id', type: 'text', value: 'ID', summary: 'what to call the new run' }
 export const VERBS: readonly Verb[] = [
   {

@@ -39,7 +39,13 @@ export const ERROR_KINDS = {
   PROJECTION_FAILED: 'input',
   TURN_OPEN: 'input',
   REQUEST_NOT_LOGGED: 'input',
+  STEP_KEY_TAKEN: 'input',
+  STEP_IN_DOUBT: 'input',
+  STEP_NOT_FOUND: 'input',
+  REPLAY_DIVERGED: 'input',
+  WRITE_NOT_ALLOWED: 'input',
   PROVIDER_UNKNOWN: 'input',
+  REPLAY_BLOCKED: 'input',
   CLOSED: 'input',
   // upgrade: written by a newer daglog.
   FORMAT_TOO_NEW: 'upgrade',

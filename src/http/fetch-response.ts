@@ -80,8 +80,12 @@ export function endOf(
   return [UNREACHED.test(code ?? '') ? 'unreachable' : 'upstream-reset', failure]
 }
 
-const UNREACHED =
-  /ECONNREFUSED|ENOTFOUND|EAI_|EHOST|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CERT|SSL|TLS|EADDR|INVALID/
+const UNREACHED = new RegExp(
+  [
+    'ECONNREFUSED|ENOTFOUND|EAI_|EHOST|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT',
+    'CERT|SSL|TLS|EADDR|INVALID',
+  ].join('|'),
+)
 
 /** A recorded answer as a response; one that had never come is the error that it was. */
 export function replayedResponse(

@@ -1,5 +1,6 @@
 /**
- * Where a bad run parts from a good one, and how that came to what went wrong in it: from the earliest
+ * Where a bad run parts from a good one, and how that came to what went wrong in it: from the
+ * earliest
  * step that differs through data edges to the step asked about.
  * Each link is evidence that was found, or is called `before` where only the order speaks for it.
  */
@@ -14,7 +15,8 @@ export const BISECT_DIFFERENCES_MAX = 10_000
 
 /**
  * How one step of a chain led to the next: a value of it is in the next one's input (`declared`,
- * `inferred`), the next one runs inside it and was given its input (`nested`), the next one is around it
+ * `inferred`), the next one runs inside it and was given its input (`nested`), the next one is
+ * around it
  * (`outcome`), or it is merely the last that differs before (`before`).
  */
 export type CauseKind = 'declared' | 'inferred' | 'nested' | 'outcome' | 'before'
@@ -35,7 +37,10 @@ export interface CauseLink {
 export interface Bisection {
   /** Where they part: the earliest difference that counts; absent where there is none. */
   readonly first?: Difference
-  /** From the earliest step that differs to `target`, in the bad run; empty where it has no such step. */
+  /**
+   * From the earliest step that differs to `target`, in the bad run; empty where it has no such
+   * step.
+   */
   readonly chain: readonly CauseLink[]
   /** Why the chain ends where it does. */
   readonly target?: 'asked' | 'failed' | 'last'
@@ -47,7 +52,10 @@ export interface Bisection {
 export interface BisectOptions {
   readonly good: OutlinedView
   readonly bad: OutlinedView
-  /** Id of a step of the bad run; unless told, the first that failed there and not in the good run, else the last that differs. */
+  /**
+   * Id of a step of the bad run; unless told, the first that failed there and not in the good run,
+   * else the last that differs.
+   */
   readonly step?: string
 }
 
@@ -84,7 +92,10 @@ class Causes {
   /** What differs of each step of the bad run. */
   readonly #differences = new Map<string, Difference[]>()
   readonly #children = new Map<string, FlowNode[]>()
-  /** The step with a difference of its own that ended last before each step of the same parent began. */
+  /**
+   * The step with a difference of its own that ended last before each step of the same parent
+   * began.
+   */
   readonly #before = new Map<string, FlowNode>()
 
   constructor(flow: DataFlow, { differences }: RunDiff) {
@@ -173,7 +184,8 @@ class Causes {
         queue.push(link.node)
       }
     }
-    // Causes end before what they cause begins or are inside it, so there is always one without any.
+    // Causes end before what they cause begins or are inside it, so there is always one without
+    // any.
     const root = earliest ?? target
     const chain = [this.#linkOf(root)]
     for (let step = next.get(root.id); step !== undefined; step = next.get(step.to.id))
@@ -213,7 +225,10 @@ class Causes {
     return inside.map((child) => ({ node: child, by: 'outcome' as const }))
   }
 
-  /** Steps whose outcome differs and whose values it was given; those first that stand where it differs. */
+  /**
+   * Steps whose outcome differs and whose values it was given; those first that stand where it
+   * differs.
+   */
   #given(node: FlowNode): readonly Cause[] {
     const places = (this.#differences.get(node.id) ?? [])
       .filter(({ kind }) => kind === 'input')

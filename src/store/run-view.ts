@@ -260,7 +260,7 @@ export class RunView {
     return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
-  private async openParent(run: string): Promise<RunView> {
+  async openParent(run: string): Promise<RunView> {
     const id = (await this.context.heads.refresh()).idOf(run)
     const { backend } = this.context
     if (id !== undefined && (await backend.hasRun(id))) return new RunView(this.context, id)

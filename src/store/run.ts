@@ -10,6 +10,7 @@ import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
+import type { StepAnswerer } from './answers.js'
 import type { Appended, Draft } from './appender.js'
 import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
@@ -41,10 +42,12 @@ export class Run extends RunView {
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
-  /** Where the nodes of values are; what was put there counts as stored. */
-  private values: StateStore
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
+  /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
+  answerer: StepAnswerer | undefined
+  /** Where the nodes of values are; what was put there counts as stored. */
+  private values: StateStore
   /**
    * `fetch`, and what is said goes into the run: `withReplay(fetch, { into: run })` of `daglog/http`, or
    * the replaying one while the run is a replay.
@@ -251,6 +254,11 @@ export class Run extends RunView {
    */
   turn<R>(body: TurnBody<R>, options: TurnOptions = {}): Promise<R> {
     return runTurn(this, body, options)
+  }
+
+  /** From now on somebody else than their bodies answers steps. For daglog's own rooms. */
+  answerSteps(answerer: StepAnswerer | undefined): void {
+    this.answerer = answerer
   }
 
   /** The id of the next step. */
