@@ -91,8 +91,13 @@ export class RunSheet {
     if (head !== undefined) field('head', `${head.seq}:${head.hash}`)
     if (parent !== undefined)
       field('parent', `${parent.kind} of ${parent.run ?? parent.identity} at seq ${parent.seq}`)
-    const { events, turns, steps, tokensIn, tokensOut, bytes } = totals
-    const counts = [countText(events, 'event'), countText(turns, 'turn'), countText(steps, 'step')]
+    const { events, turns, calls, steps, tokensIn, tokensOut, bytes } = totals
+    const counts = [
+      countText(events, 'event'),
+      countText(turns, 'turn'),
+      countText(calls, 'call'),
+      countText(steps, 'step'),
+    ]
     const tokens = `${countText(tokensIn, 'token')} in  ${countText(tokensOut, 'token')} out`
     field('totals', `${counts.join('  ')}  ${tokens}  ${bytesText(bytes)}`)
     out.line()
