@@ -4,9 +4,11 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { againVerbs } from './agent/verbs.js'
 import type { Backend } from './backend/backend.js'
 import { directory } from './backend/fs.js'
 import { type Notice, warnOnNotice } from './store/notices.js'
+import type { Run } from './store/run.js'
 import { Store, type StoreOptions } from './store/store.js'
 
 export interface OpenStoreOptions extends StoreOptions {
@@ -29,7 +31,22 @@ export async function openStore(
 ): Promise<Store> {
   const listener = options.onNotice ?? warnOnNotice
   const backend = typeof place === 'object' ? place : openDirectory(place, options, listener)
-  return Store.open(backend, { ...options, create: options.create ?? true })
+  const store = await Store.open(backend, { ...options, create: options.create ?? true })
+  store.again = againVerbs
+  store.recording = recordingFetch
+  return store
+}
+
+/** Loaded when it is first called: most programs that open a store never ask the network through it. */
+function recordingFetch(run: Run): typeof fetch {
+  let wrapped: Promise<typeof fetch> | undefined
+  return async (input, init) => {
+    wrapped ??= import('./http/with-replay.js').then(({ withReplay }) =>
+      // Looked up at each call, as a plain `fetch` would be.
+      withReplay((...call) => globalThis.fetch(...call), { into: run }),
+    )
+    return (await wrapped)(input, init)
+  }
 }
 
 function openDirectory(

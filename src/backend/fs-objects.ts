@@ -67,10 +67,17 @@ export class FsObjects {
     { direct, dense = false }: { readonly direct: boolean; readonly dense?: boolean },
   ): Promise<void> {
     const open = this.of(run)
-    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.keeps(hash)
+    let looked = false
+    const isPacked = (hash: Hash): boolean => {
+      const kept = this.packs.keeps(hash, !looked)
+      looked = true
+      return kept
+    }
     const blockBytes = dense ? DENSE_BLOCK_BYTES : PACK_BLOCK_BYTES
-    if (direct) await this.packs.add(objects.filter(isNew), { blockBytes })
-    else await open.exclusive(() => open.put(objects.filter(isNew), this.torn(run)))
+    if (direct) {
+      const fresh = objects.filter(({ hash }) => !open.has(hash) && !isPacked(hash))
+      await this.packs.add(fresh, { blockBytes })
+    } else await open.exclusive(() => open.put(objects, this.torn(run), isPacked))
   }
 
   private torn(run: string): (atByte: number, bytes: Buffer) => void {

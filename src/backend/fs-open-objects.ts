@@ -108,15 +108,17 @@ export class FsOpenObjects {
   }
 
   /**
-   * Append those that are new, durably on return. What a crash left half-written at the end is cut first,
+   * Append those that are neither here nor `elsewhere`, durably on return. What a crash left half-written at the end is cut first,
    * through `keepTorn`: nobody was ever told that it is there.
    */
   async put(
     objects: readonly StoredObject[],
     keepTorn: (atByte: number, bytes: Buffer) => void,
+    elsewhere: (hash: Hash) => boolean,
   ): Promise<void> {
     if (this.failure !== undefined) throw this.failure
-    const fresh = objects.filter(({ hash }) => !this.has(hash))
+    this.refresh()
+    const fresh = objects.filter(({ hash }) => !this.records.has(hash) && !elsewhere(hash))
     if (fresh.length === 0) return
     try {
       await this.append(encodeObjectRecords(fresh), keepTorn)

@@ -14,6 +14,8 @@ export type FlagValues = Readonly<Record<string, unknown>>
 export const LOCK_WAIT_MS = 10_000
 
 export class Call {
+  /** The verb sees to interrupts by itself: it has something to finish first. */
+  ownInterrupts = false
   private opened: Store | undefined
 
   constructor(

@@ -25,7 +25,7 @@ Recorded text is printed with its control characters escaped; \`cat\` and \`expo
 they are, unless to a terminal.
 
 A store is found by \`--store\`, else \`DAGLOG_DIR\`, else the nearest \`.daglog\` upward from the working
-directory. Only \`init\` and \`import\` make one.
+directory. Only \`init\`, \`import\`, \`record\` and \`proxy\` make one.
 
 A run is named by its id, a unique beginning of it (with or without the date), \`@last\` or \`@last~N\`
 (replays are skipped). \`RUN@SEQ\` means the run as of that event.

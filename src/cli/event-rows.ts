@@ -31,6 +31,12 @@ export interface EventRow {
   readonly words: readonly Piece[]
 }
 
+export interface OpenRequest {
+  readonly ordinal: number
+  readonly method: string
+  readonly url: string
+}
+
 /** The last event that told of an error. */
 export interface LastError {
   readonly seq: number
@@ -52,13 +58,27 @@ export class EventRows {
   last: RunEvent | undefined
   name: string | undefined
   status: string = 'open'
-  readonly totals = { events: 0, turns: 0, calls: 0, steps: 0, tokensIn: 0, tokensOut: 0 }
+  readonly totals = {
+    ...{ events: 0, turns: 0, calls: 0, steps: 0, exchanges: 0, misses: 0 },
+    ...{ tokensIn: 0, tokensOut: 0 },
+  }
   readonly #steps = new Map<string, OpenStep>()
   /** Tool calls of the turn, by id. */
   readonly #calls = new Map<string, OpenCall>()
   /** Calls of tools, each once: asked for by a message, or begun. */
   #pairs = toolPairs.init()
+  /** Requests that have no end yet, by ordinal. */
+  readonly #requests = new Map<unknown, Members>()
   #started: number | undefined
+
+  /** Requests without an end, in the order they began. */
+  get requests(): readonly OpenRequest[] {
+    return [...this.#requests].map(([ordinal, { method, url }]) => ({
+      ordinal: Number(ordinal),
+      method: String(method),
+      url: String(url),
+    }))
+  }
 
   /** Open steps, in the order they began. */
   get steps(): readonly { readonly id: string; readonly name: string }[] {
@@ -118,6 +138,10 @@ export class EventRows {
     if (line === undefined) totals.events += 1
     if (type === 'turn/start') totals.turns += 1
     if (type === 'step/start') totals.steps += 1
+    if (type === 'http/exchange') totals.exchanges += 1
+    if (type === 'http/miss') totals.misses += 1
+    if (type === 'http/start') this.#requests.set(data.ordinal, data)
+    if (type === 'http/exchange') this.#requests.delete(data.ordinal)
     if (type === 'run/meta' && typeof data.name === 'string') this.name = data.name
     if (type === 'run/end') this.status = String(data.status)
     else if (!AFTER_END.test(type)) this.status = 'open'
@@ -154,6 +178,12 @@ export class EventRows {
       }
       case 'tool/call':
         return [inTurn + 1]
+      case 'http/start':
+      case 'http/exchange':
+      case 'http/miss': {
+        const step = this.#steps.get(String(data.step))
+        return [step === undefined ? inTurn : Math.min(step.depth + 1, DEPTH_MAX)]
+      }
       case 'tool/result': {
         const begun = this.#calls.get(id)?.begun
         return [inTurn + 1, ...(begun === undefined ? [] : [event.time - begun])] as [number]

@@ -5,12 +5,14 @@
 import type { RunEvent } from '../core/event.js'
 import { pointerStep } from '../core/pointer.js'
 import { previewOf } from '../value/preview.js'
+import { EXCHANGE_WORDS } from './exchange-words.js'
 import { contentWords, usageWords } from './message-words.js'
 import type { Piece } from './output.js'
 import { refPreview, refText } from './ref-preview.js'
+import { THREAD_WORDS } from './thread-words.js'
 
 type Members = Readonly<Record<string, unknown>>
-type Words = (event: RunEvent, data: Members) => readonly Piece[]
+type Words = (event: RunEvent, data: Members) => readonly Piece[] | undefined
 
 const PREVIEW_LENGTH = 72
 
@@ -67,6 +69,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     ...message(event, data),
     ...usageWords(data.usage),
   ],
+  ...EXCHANGE_WORDS,
+  ...THREAD_WORDS,
   'log/gap': (_, data) => [
     ['red', `${scalar(data.bytes)} bytes at ${scalar(data.offset)} cannot be read`],
     ': ',

@@ -15,3 +15,8 @@ export const EXIT_CODES = {
 } as const
 
 export type ExitCode = keyof typeof EXIT_CODES
+
+/** A child's own code becomes ours: it may be any, and means what the child means by it. */
+export function childExit(code: number): ExitCode {
+  return code as ExitCode
+}

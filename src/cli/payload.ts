@@ -7,6 +7,7 @@ import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import { valueAt } from '../core/pointer.js'
+import { exchangeOf } from '../fold/readers/exchange-view.js'
 import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
 import { loadValue } from '../store/values.js'
@@ -40,6 +41,29 @@ export async function payloadBytes(
   const value = valueAt(event.data, pointer)
   if (typeof value === 'string' && value.isWellFormed()) return Buffer.from(value)
   return value instanceof Uint8Array ? value : Buffer.from(encodeValue(value).text)
+}
+
+/**
+ * A body of an exchange without its content-encoding: as the two ends understood it.
+ * @throws USAGE where the place is no body of one, and as `payloadBytes`
+ */
+export async function decodedBody(
+  view: RunView,
+  { seq, pointer }: { readonly seq: number; readonly pointer: string },
+): Promise<Uint8Array> {
+  await requireSeq(view, seq)
+  const { type, data, redacted } = await eventAt(view, seq, { refs: false })
+  const side = /^\/(request|response)\/body$/.exec(pointer)?.[1] as
+    | 'request'
+    | 'response'
+    | undefined
+  const exchange = type === 'http/exchange' && redacted !== true ? exchangeOf(data) : undefined
+  if (exchange !== undefined && side !== undefined) return exchange[`${side}Body`]
+  throw new DaglogError(
+    'USAGE',
+    `--decoded is for bodies of exchanges, and ${view.id}:${seq}:${pointer} is none; try: daglog show ${view.id}`,
+    { run: view.id, seq, pointer },
+  )
 }
 
 function within(inner: string, outer: string): boolean {

@@ -88,6 +88,7 @@ async function finish(out: Output, work: () => Promise<ExitCode>): Promise<ExitC
 /** An interrupt lets go of locks first; a second one does not wait. */
 function endOnInterrupt(call: Call): void {
   process.once('SIGINT', () => {
+    if (call.ownInterrupts) return
     const end = (): never => process.exit(130)
     process.once('SIGINT', end)
     call.close().then(end, end)

@@ -29,12 +29,18 @@ export const READING_VERBS: readonly Verb[] = [
         name: 'limit',
         type: 'number',
         value: 'N',
-        summary: 'at most the last N events; 200 unless told, 0 for all',
+        summary: 'at most the last N events (first N steps); 200 unless told, 0 for all',
+      },
+      {
+        name: 'dag',
+        type: 'switch',
+        summary: 'its steps, and what each uses of what others gave: declared, nested or inferred',
       },
     ],
     examples: [
       { command: 'daglog show @last', says: 'the latest run' },
       { command: 'daglog show score-3f2a@17', says: 'the run as it was at seq 17' },
+      { command: 'daglog show @last --dag', says: 'which step used which value of which' },
     ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-show.js')).show,
@@ -66,10 +72,20 @@ export const READING_VERBS: readonly Verb[] = [
         summary: 'RUN:SEQ for the data of an event, RUN:SEQ:POINTER for a part of it, or a SHA-256',
       },
     ],
-    flags: [],
+    flags: [
+      {
+        name: 'decoded',
+        type: 'switch',
+        summary: 'a body of an exchange without its content-encoding (gzip, br, ...)',
+      },
+    ],
     examples: [
       { command: 'daglog cat @last:2:/output > page.html', says: 'what the step at seq 2 gave' },
       { command: 'daglog cat @last:2', says: 'its data as JSON' },
+      {
+        command: 'daglog cat --decoded @last:4:/response/body',
+        says: 'what an HTTP server said; without --decoded as it was sent',
+      },
     ],
     exits: [0, 1, 3, 4],
     load: async () => (await import('./verb-cat.js')).cat,
@@ -186,14 +202,27 @@ export const READING_VERBS: readonly Verb[] = [
   },
   {
     name: 'replay',
-    summary: 'Walk the recorded DAG in order, check the payloads of each node, and print it',
+    summary:
+      'Walk the recorded DAG in order, check the payloads of each node, and print it; or run a program again, answered from the run, without any network',
     arguments: [
       RUN,
-      { name: 'CMD', summary: 'comes with a later version', optional: true, many: true },
+      {
+        name: 'CMD',
+        summary: 'a program that is to run against what is recorded, into a run of its own',
+        optional: true,
+        many: true,
+        command: true,
+      },
     ],
     flags: [],
-    examples: [{ command: 'daglog replay @last', says: 'reads everything, runs nothing' }],
-    exits: [0, 1, 3, 4, 5],
+    examples: [
+      { command: 'daglog replay @last', says: 'reads everything, runs nothing' },
+      {
+        command: 'daglog replay @last -- node agent.mjs',
+        says: 'exit 6: it asked for what is not recorded; else the code of the program',
+      },
+    ],
+    exits: [0, 1, 3, 4, 5, 6],
     load: async () => (await import('./verb-replay.js')).replay,
   },
   {
@@ -218,5 +247,29 @@ export const READING_VERBS: readonly Verb[] = [
     ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-diff.js')).diff,
+  },
+  {
+    name: 'bisect',
+    summary:
+      'Find the first step where a bad run parts from a good one, and the chain of causes from there',
+    arguments: [
+      { name: 'GOOD', summary: 'a run as it should be' },
+      { name: 'BAD', summary: 'a run of the same work that went wrong' },
+    ],
+    flags: [
+      {
+        name: 'step',
+        type: 'text',
+        value: 'ID',
+        summary:
+          'a step of BAD to explain; else the first that failed there, or the last to differ',
+      },
+    ],
+    examples: [
+      { command: 'daglog bisect @last~1 @last', says: 'exit 4: they part nowhere' },
+      { command: 'daglog bisect score-3f2a score-77c1 --step n9', says: 'what made n9 differ' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-bisect.js')).bisect,
   },
 ]

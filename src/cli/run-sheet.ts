@@ -5,7 +5,7 @@ import type { Hash } from '../core/hash.js'
 import type { Damage, Torn } from '../store/log-tail.js'
 import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
-import type { EventRow, EventRows } from './event-rows.js'
+import type { EventRow, EventRows, OpenRequest } from './event-rows.js'
 import { statusPiece } from './event-words.js'
 import type { Output, Piece } from './output.js'
 import { bytesText, countText, durationText, timeText } from './quantity.js'
@@ -33,6 +33,8 @@ export interface RunSheetData {
   readonly open: {
     readonly turn?: string
     readonly steps: readonly { readonly id: string; readonly name: string }[]
+    /** Requests without an end; absent where there are none. */
+    readonly requests?: readonly OpenRequest[]
   }
   readonly lastError?: { readonly seq: number }
   readonly torn?: Torn
@@ -52,7 +54,7 @@ export class RunSheet {
     shown: { readonly view: RunView; readonly at: number | undefined; readonly rows: EventRows },
   ): Promise<RunSheet> {
     const { view, at, rows } = shown
-    const { status, turn, steps, lastError } = rows
+    const { status, turn, steps, requests, lastError } = rows
     const summary = await view.summary()
     // Of an imported run, times are those of the transcript, and numbers its reader's.
     const whole = summary.imported !== undefined && at === undefined ? summary : undefined
@@ -73,7 +75,11 @@ export class RunSheet {
       ...(head === undefined ? {} : { head }),
       ...(parent === undefined ? {} : { parent }),
       totals: { ...totals, bytes },
-      open: { ...(turn === undefined ? {} : { turn }), steps },
+      open: {
+        ...(turn === undefined ? {} : { turn }),
+        steps,
+        ...(requests.length === 0 ? {} : { requests }),
+      },
       ...(lastError === undefined ? {} : { lastError: { seq: lastError.seq } }),
       ...condition,
     }
@@ -91,13 +97,11 @@ export class RunSheet {
     if (head !== undefined) field('head', `${head.seq}:${head.hash}`)
     if (parent !== undefined)
       field('parent', `${parent.kind} of ${parent.run ?? parent.identity} at seq ${parent.seq}`)
-    const { events, turns, calls, steps, tokensIn, tokensOut, bytes } = totals
-    const counts = [
-      countText(events, 'event'),
-      countText(turns, 'turn'),
-      countText(calls, 'call'),
-      countText(steps, 'step'),
-    ]
+    const { events, turns, calls, steps, exchanges, misses, tokensIn, tokensOut, bytes } = totals
+    const counts = [countText(events, 'event'), countText(turns, 'turn'), countText(steps, 'step')]
+    if (calls > 0) counts.splice(2, 0, countText(calls, 'call'))
+    if (exchanges > 0) counts.push(countText(exchanges, 'exchange'))
+    if (misses > 0) counts.push(`${misses} missed`)
     const tokens = `${countText(tokensIn, 'token')} in  ${countText(tokensOut, 'token')} out`
     field('totals', `${counts.join('  ')}  ${tokens}  ${bytesText(bytes)}`)
     out.line()
@@ -120,7 +124,11 @@ export class RunSheet {
     if (status !== 'open') out.line('ended: ', statusPiece(status), ` at seq ${head?.seq ?? 0}`)
     if (open.turn !== undefined) out.line(['yellow', 'open: '], `turn ${open.turn}`)
     for (const { id, name } of open.steps) out.line(['yellow', 'open: '], `step ${id} ${name}`)
-    if (status === 'open' && open.turn === undefined && open.steps.length === 0)
+    const { requests = [] } = open
+    for (const { ordinal, method, url } of requests)
+      out.line(['yellow', 'open: '], `exchange ${ordinal} ${method} ${url}`)
+    const isOpen = open.turn !== undefined || open.steps.length + requests.length > 0
+    if (status === 'open' && !isOpen)
       out.line(`no run/end yet; the last event is seq ${head?.seq ?? 'none'}`)
     if (lastError !== undefined)
       out.line(['red', 'last error: '], `seq ${lastError.seq} `, ...lastError.words)

@@ -20,6 +20,9 @@ export interface ShownEvent {
 const SESSION_TYPE =
   /^(?:turn|user|assistant|tool|request|step|run)\/|^compaction$|^import\/source$/
 
+/** Shown itself, whatever is in it: of an exchange both are of interest. */
+const SHOWN_TOO = new RegExp(`${SESSION_TYPE.source}|^http/exchange$`)
+
 export class ShownEvents {
   private readonly raw: Events
   private readonly whole: Events
@@ -73,7 +76,7 @@ export class ShownEvents {
     for await (const event of this.raw.events({ ...range, refs: true })) {
       const inside = types.has(event.type) ? await this.derive(whole, event.seq) : []
       if (isDerived) this.next = event.seq + 1
-      yield { event, isTold: inside.length > 0 && !SESSION_TYPE.test(event.type) }
+      yield { event, isTold: inside.length > 0 && !SHOWN_TOO.test(event.type) }
       for (const found of inside) yield { event: found, isTold: false }
     }
   }

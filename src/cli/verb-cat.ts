@@ -1,10 +1,11 @@
-/** `daglog cat RUN:SEQ[:POINTER]` or `daglog cat HASH` */
+/** `daglog cat RUN:SEQ[:POINTER] [--decoded]` or `daglog cat HASH` */
 
 import { isUtf8 } from 'node:buffer'
 import type { Hash } from '../core/hash.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
-import { hashedBytes, payloadBytes } from './payload.js'
+import { decodedBody, hashedBytes, payloadBytes } from './payload.js'
+import { isShowable } from './showable.js'
 
 const HASH = /^[0-9a-f]{64}$/
 /** A pointer begins with a slash, so an id may hold colons. */
@@ -16,14 +17,15 @@ export async function cat(call: Call): Promise<ExitCode> {
   const place = PLACE.exec(what)
   if (place === null && !HASH.test(what))
     throw call.usage(`"${what}" names no payload`, 'daglog cat @last:2:/output')
+  if (place === null && call.has('decoded'))
+    throw call.usage('--decoded needs a place', 'daglog cat --decoded @last:2:/response/body')
   const store = await call.store()
+  const at = { seq: Number(place?.[2]), pointer: place?.[3] ?? '' }
+  const read = call.has('decoded') ? decodedBody : payloadBytes
   const bytes =
     place === null
       ? await hashedBytes(store, what as Hash)
-      : await payloadBytes(await store.inspectRun(place[1] as string), {
-          seq: Number(place[2]),
-          pointer: place[3] ?? '',
-        })
+      : await read(await store.inspectRun(place[1] as string), at)
   if (out.json) {
     const text = isUtf8(bytes)
     const content = Buffer.from(bytes).toString(text ? 'utf8' : 'base64')
@@ -39,12 +41,4 @@ export async function cat(call: Call): Promise<ExitCode> {
   }
   await out.bytes(bytes)
   return 0
-}
-
-/** Text without anything that a terminal obeys; tabs and line ends are fine. */
-function isShowable(bytes: Uint8Array): boolean {
-  if (!isUtf8(bytes)) return false
-  return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(
-    Buffer.from(bytes).toString(),
-  )
 }

@@ -1,13 +1,12 @@
 /** `daglog diff LEFT RIGHT [--limit N]`, two runs or two states of one */
-import { DIFFERENCES_MAX, type Difference, diffRuns, type RunDiff } from '../store/diff.js'
+import { DIFFERENCES_MAX, diffRuns, type RunDiff } from '../store/diff.js'
 import type { Call } from './call.js'
-import { differenceWords, payloadLines } from './diff-words.js'
+import { differenceWords, payloadLines, withPatch } from './diff-words.js'
 import type { ExitCode } from './exit-codes.js'
 import type { Output } from './output.js'
 import { countText } from './quantity.js'
 import { runAt } from './run-at.js'
 import { stateDiff } from './state-diff.js'
-import { textPatch } from './text-patch.js'
 
 const SHOWN_MAX = 20
 
@@ -30,18 +29,29 @@ export async function diff(call: Call): Promise<ExitCode> {
   const found = await diffRuns({ left, right, limit })
   if (out.json) printJson(out, found, { left: left.id, right: right.id })
   else {
-    out.line(['dim', 'left   '], left.id, ['dim', `  ${countText(found.steps.left, 'step')}`])
-    out.line(['dim', 'right  '], right.id, ['dim', `  ${countText(found.steps.right, 'step')}`])
+    out.line(['dim', 'left   '], left.id, ['dim', `  ${sizeText(found, 'left')}`])
+    out.line(['dim', 'right  '], right.id, ['dim', `  ${sizeText(found, 'right')}`])
     printDiff(out, found)
   }
   if (!found.same) return 1
   return found.odd.left.length + found.odd.right.length === 0 ? 0 : 5
 }
 
-function printDiff(
-  out: Output,
-  { same, first, differences, cut = 0, steps, odd, bounded }: RunDiff,
-): void {
+function sizeText({ steps, exchanges }: RunDiff, side: 'left' | 'right'): string {
+  const text = countText(steps[side], 'step')
+  return exchanges === undefined ? text : `${text}, ${countText(exchanges[side], 'exchange')}`
+}
+
+/** `3 of 4 steps the same`, and of exchanges, where there are any. */
+function sameText({ steps, exchanges }: RunDiff): string {
+  const text = (counts: RunDiff['steps'], what: string): string =>
+    `${counts.same} of ${countText(Math.max(counts.left, counts.right), what)}`
+  const both = exchanges === undefined ? '' : `, ${text(exchanges, 'exchange')}`
+  return `${text(steps, 'step')}${both} the same`
+}
+
+function printDiff(out: Output, found: RunDiff): void {
+  const { same, first, differences, cut = 0, odd, bounded } = found
   out.line()
   if (first !== undefined) {
     out.line(['bold', 'they part at '], ...differenceWords(first))
@@ -58,8 +68,7 @@ function printDiff(
   for (const [side, events] of Object.entries(odd))
     for (const { seq, type, why } of events)
       out.line(['yellow', 'not compared: '], `${side} seq ${seq} ${type}: ${why}`)
-  const counts = `${steps.same} of ${countText(Math.max(steps.left, steps.right), 'step')} the same`
-  out.line(same ? ['green', 'same'] : ['red', 'different'], `  ${counts}`)
+  out.line(same ? ['green', 'same'] : ['red', 'different'], `  ${sameText(found)}`)
 }
 
 function printJson(
@@ -76,12 +85,4 @@ function printJson(
     differences: differences.map(withPatch),
     ...rest,
   })
-}
-
-/** Two long texts as sizes and a patch; both are in the runs. */
-function withPatch({ text, ...difference }: Difference): Record<string, unknown> {
-  if (text === undefined) return { ...difference }
-  const patch = textPatch(text)
-  const sizes = { left: Buffer.byteLength(text.left), right: Buffer.byteLength(text.right) }
-  return { ...difference, text: { sizes, ...(patch === undefined ? {} : { patch }) } }
 }

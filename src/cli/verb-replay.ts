@@ -1,4 +1,4 @@
-/** `daglog replay RUN` */
+/** `daglog replay RUN`, which walks what was recorded; with a command, see `replay-command.ts`. */
 import { type WalkedStep, type WalkTotals, walkRun } from '../store/walk.js'
 import type { Call } from './call.js'
 import { statusPiece } from './event-words.js'
@@ -10,12 +10,7 @@ const EXITS = { ok: 0, incomplete: 5, damaged: 3 } as const
 
 export async function replay(call: Call): Promise<ExitCode> {
   const { out } = call
-  if (call.many('CMD').length > 0) {
-    throw call.usage(
-      'running an agent again (replay RUN -- CMD) comes with a later version',
-      `daglog replay ${call.argument('RUN')}, which walks what was recorded`,
-    )
-  }
+  if (call.many('CMD').length > 0) return (await import('./replay-command.js')).replayCommand(call)
   const store = await call.store()
   const view = await store.inspectRun(call.argument('RUN'))
   const walk = walkRun(view)

@@ -11,6 +11,8 @@ export interface Argument {
   readonly optional?: true
   /** The last argument may be given many times. */
   readonly many?: true
+  /** Words of a command line, which stand behind `--`: options among them are the command's. */
+  readonly command?: true
 }
 
 export interface Flag {
@@ -68,14 +70,18 @@ export function exitsOf(verb: Verb): readonly ExitCode[] {
 /** The usage line of a verb: `daglog step RUN FN [--in FILE] ...`. */
 export function usageOf(verb: Verb): string {
   const words = ['daglog', verb.name]
-  for (const { name, optional, many } of verb.arguments) {
-    const word = `${name}${many === true ? '...' : ''}`
-    words.push(optional === true ? `[${word}]` : word)
+  const wordOf = ({ name, optional, many, command }: Argument): string => {
+    const word = `${command === true ? '-- ' : ''}${name}${many === true ? '...' : ''}`
+    return optional === true ? `[${word}]` : word
   }
+  const [commands, plain] = [true, false].map((wanted) =>
+    verb.arguments.filter(({ command = false }) => command === wanted).map(wordOf),
+  ) as [string[], string[]]
+  words.push(...plain)
   for (const flag of verb.flags) {
     words.push(`[${termOf(flag)}]${flag.type === 'list' ? '...' : ''}`)
   }
-  return words.join(' ')
+  return [...words, ...commands].join(' ')
 }
 
 /** How a flag is written: `-o, --output FILE`. */

@@ -3,20 +3,11 @@
  * made from it; a verb that is not here does not exist.
  */
 import { READING_VERBS } from './reading-verbs.js'
+import { TRACE_VERBS } from './trace-verbs.js'
+import { TRAFFIC_VERBS } from './traffic-verbs.js'
 import type { Flag, Verb } from './verb.js'
-import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
+import { JSONL, RUN, RUN_AT, TAKEOVER, WAIT } from './verb-arguments.js'
 
-const WAIT: Flag = {
-  name: 'wait',
-  type: 'number',
-  value: 'MS',
-  summary: 'how long to wait for another writer; 10000 unless told',
-}
-const TAKEOVER: Flag = {
-  name: 'takeover',
-  type: 'switch',
-  summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
-}
 const ID: Flag = { name: 'id', type: 'text', value: 'ID', summary: 'what to call the new run' }
 export const VERBS: readonly Verb[] = [
   {
@@ -130,6 +121,7 @@ export const VERBS: readonly Verb[] = [
     exits: [0, 1, 4],
     load: async () => (await import('./verb-runs.js')).runs,
   },
+  ...TRAFFIC_VERBS,
   ...READING_VERBS,
   {
     name: 'export',
@@ -140,9 +132,9 @@ export const VERBS: readonly Verb[] = [
         name: 'format',
         type: 'text',
         value: 'FORMAT',
-        choices: ['jsonl', 'edn', 'bundle', 'raw'],
+        choices: ['jsonl', 'edn', 'bundle', 'raw', 'har', 'mermaid', 'dot'],
         summary:
-          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte',
+          'jsonl unless told; a bundle holds log and objects and verifies elsewhere; raw is the file that was imported, byte for byte; har is the HTTP traffic, for browsers and Playwright; mermaid and dot draw its steps',
       },
       {
         name: 'output',
@@ -153,6 +145,12 @@ export const VERBS: readonly Verb[] = [
       },
       { name: 'force', type: 'switch', summary: 'replace FILE where it is there already' },
       { name: 'refs', type: 'switch', summary: 'leave large payloads out (jsonl, edn)' },
+      {
+        name: 'allow-secrets',
+        type: 'switch',
+        summary:
+          'write what looks like a secret, too; without, its kind and place are named, and nothing is written',
+      },
     ],
     examples: [
       { command: 'daglog export @last --format bundle -o run.daglog', says: 'to send or to keep' },
@@ -161,17 +159,22 @@ export const VERBS: readonly Verb[] = [
         command: 'daglog export claude-0cf3 --format raw -o session.jsonl',
         says: 'the transcript as it was',
       },
+      { command: 'daglog export @last --format dot | dot -Tsvg > run.svg', says: 'a drawing' },
+      {
+        command: 'daglog export @last --format har -o run.har',
+        says: 'its HTTP exchanges; exit 5: one of them has no place in a HAR',
+      },
     ],
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-export.js')).exportRun,
   },
   {
     name: 'import',
-    summary: 'Take in transcripts of other programs (or bundles), byte for byte, and print run ids',
+    summary: 'Take in transcripts of other programs, bundles, or HTTP traffic, and print run ids',
     arguments: [
       {
         name: 'PATH',
-        summary: 'a transcript, a folder of them at any depth, or a bundle',
+        summary: 'a transcript, a folder of them at any depth, a bundle, or a HAR',
         many: true,
       },
     ],
@@ -180,7 +183,7 @@ export const VERBS: readonly Verb[] = [
         name: 'from',
         type: 'text',
         value: 'FORM',
-        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle'],
+        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle', 'har'],
         summary: 'what the files are; auto unless told',
       },
       ID,
@@ -191,10 +194,15 @@ export const VERBS: readonly Verb[] = [
         says: 'all sessions; again later: only what is new. Exit 5: something was left out',
       },
       { command: 'daglog import run.daglog', says: 'then: daglog verify' },
+      {
+        command: 'daglog import browser.har',
+        says: 'a run that replays; what a HAR cannot carry is told. Exit 5: an entry was left out',
+      },
     ],
     exits: [0, 1, 3, 5, 7],
     load: async () => (await import('./verb-import.js')).importRuns,
   },
+  ...TRACE_VERBS,
   {
     name: 'fork',
     summary: 'Start a run where another is at an event, and print its id; nothing is copied',

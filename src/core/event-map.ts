@@ -1,6 +1,5 @@
 /**
- * The data of each known event type, as an open interface. Types only.
- * Add your own by declaration:
+ * The data of each known event type, as an open interface. Types only. Add your own by declaration:
  *
  *     declare module 'daglog' {
  *       interface EventMap {
@@ -9,9 +8,15 @@
  *     }
  * @see docs/format.md#events
  */
+import type { AgentEnd, AgentStart } from './agent-events.js'
 import type { Content } from './content.js'
+import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
+import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+
+export type * from './agent-events.js'
+export type { ErrorData } from './error-shape.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -33,15 +38,6 @@ export interface ParentLink {
   readonly kind: ParentKind
 }
 
-export interface ErrorData {
-  readonly name: string
-  readonly message: string
-  readonly code?: string
-  readonly cause?: ErrorData
-  /** An annotation, never part of a step's identity. */
-  readonly stack?: string
-}
-
 export interface StepStart {
   /** `n1`, `n2`, ... in a run. */
   readonly id: string
@@ -52,6 +48,10 @@ export interface StepStart {
   readonly deps?: readonly string[]
   readonly input?: unknown
   readonly effect?: Effect
+  /** Places of the input that are no part of the key, as JSON pointers. */
+  readonly ignore?: readonly string[]
+  /** Where in the code it was called; an annotation, never part of its identity. */
+  readonly site?: string
 }
 
 export interface StepEnd {
@@ -340,6 +340,10 @@ export interface EventMap {
   }
   'step/start': StepStart
   'step/end': StepEnd
+  'agent/start': AgentStart
+  'agent/end': AgentEnd
+  /** The signal of the function was aborted here. */
+  'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage
   'assistant/chunk': AssistantChunk
   'assistant/message': AssistantMessage
@@ -382,6 +386,11 @@ export interface EventMap {
   'langgraph/checkpoint': LanggraphCheckpoint
   'langgraph/writes': LanggraphWrites
   'langgraph/delete': LanggraphDelete
+  'http/start': HttpStart
+  'http/exchange': HttpExchange
+  'http/miss': HttpMiss
+  'http/gap': HttpGap
+  'http/import': HttpImport
   note: unknown
 }
 

@@ -87,3 +87,28 @@ export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 
 /** Longest that a pattern may take on a piece of text, about a megabyte, in ms. */
 export const SEARCH_PIECE_MS_MAX = 5_000
+
+/** Longest head of a request or a response that the sidecar passes on, in bytes; its header lines together. */
+export const PROXY_HEAD_BYTES_MAX = 1024 * 1024
+/** A body of an exchange that decodes to more than this is left encoded where it is read, in bytes. */
+export const HTTP_DECODED_BYTES_MAX = 256 * 1024 * 1024
+
+/**
+ * A body of an exchange is kept whole in memory up to this many bytes; a longer one goes to the objects
+ * as it comes.
+ */
+export const HTTP_HELD_BYTES_MAX = 1024 * 1024
+
+/** A body of an exchange goes out of line from this size on, in bytes. */
+export const HTTP_HOIST_BYTES_MIN = 512
+
+/** Bodies of an exchange that are larger together have no place in a HAR, which is text, in bytes. */
+export const HAR_BODY_BYTES_MAX = 128 * 1024 * 1024
+/** A request body longer than this counts in its key by its raw bytes, in bytes. */
+export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024
+
+/** A body with a content-encoding is kept with it up to this many bytes; a longer one without. */
+export const HTTP_CODED_BYTES_MAX = 8 * 1024 * 1024
+
+/** A HAR is read up to this size, since it is one JSON document, in bytes. */
+export const HAR_FILE_BYTES_MAX = 256 * 1024 * 1024

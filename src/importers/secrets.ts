@@ -3,57 +3,96 @@
  * Finds what has a form of its own; a password in a sentence has none.
  */
 
+import { SECRET_FORMS } from '../core/secret-forms.js'
+
 export interface SecretPlace {
   readonly kind: string
   /** Of its first byte, from the start of the bytes. */
   readonly at: number
+  /** In bytes. */
+  readonly length: number
 }
 
-const KINDS: readonly (readonly [kind: string, pattern: string])[] = [
-  ['Anthropic key', 'sk-ant-[A-Za-z0-9_-]{20,}'],
-  ['OpenAI key', 'sk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}'],
-  ['GitHub token', 'gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}'],
-  ['GitLab token', 'glpat-[A-Za-z0-9_-]{20,}'],
-  ['AWS access key', '(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])'],
-  ['Google key', 'AIza[0-9A-Za-z_-]{35}'],
-  ['Slack token', 'xox[abeprs]-[A-Za-z0-9-]{20,}'],
-  ['npm token', 'npm_[A-Za-z0-9]{36}'],
-  ['Hugging Face token', 'hf_[A-Za-z0-9]{30,}'],
-  ['Stripe key', '(?:sk|rk)_live_[A-Za-z0-9]{20,}'],
-  ['private key', '-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----'],
-  ['JSON web token', 'eyJ[A-Za-z0-9_-]{10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}'],
-  ['password in a URL', '[a-z][a-z0-9+]{2,12}://[^\\s:/@"\\\\]{1,64}:[^\\s:/@"\\\\$<{*]{3,128}@'],
-  ['bearer header', '[Bb]earer [A-Za-z0-9._~+/-]{24,}'],
-]
+/** Enough of any secret to know it for one, in bytes. */
+export const SECRET_BYTES_MAX = 512
+
+/** Of each form texts of which a secret holds one: they are looked for first, and fast. */
+const HINTS: Readonly<Record<string, readonly string[]>> = {
+  'Anthropic key': ['sk-'],
+  'OpenAI key': ['sk-'],
+  'GitHub token': ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
+  'GitLab token': ['glpat-'],
+  'AWS access key': ['AKIA', 'ASIA'],
+  'Google key': ['AIza'],
+  'Slack token': ['xox'],
+  'npm token': ['npm_'],
+  'Hugging Face token': ['hf_'],
+  'Stripe key': ['_live_'],
+  'private key': ['PRIVATE KEY-----'],
+  'JSON web token': ['eyJ'],
+  'password in a URL': ['://'],
+  'bearer header': ['earer '],
+}
 
 /** Not inside a longer word: much base64 would look like a key otherwise. */
-const PATTERN = new RegExp(
-  `(?<![A-Za-z0-9_-])(?:${KINDS.map(([, pattern]) => `(${pattern})`).join('|')})`,
-  'g',
-)
+const NOT_INSIDE = '(?<![A-Za-z0-9_-])'
 
-/** What any of the patterns needs; without it there is nothing to look for. */
-const HINTS = [
-  'sk-',
-  'gh',
-  'glpat-',
-  'AKIA',
-  'ASIA',
-  'AIza',
-  'xox',
-  'npm_',
-  'hf_',
-  '_live_',
-  'PRIVATE KEY',
-  'eyJ',
-  '://',
-  'earer ',
-]
+/** What a recorder put in a secret's place is none. */
+const SCRUBBED = 'daglog-scrubbed-'
 
+/** Each hint with the kinds that it may be of, in one expression: the n-th group is the n-th kind. */
+const BY_HINT: readonly (readonly [hint: string, kinds: readonly string[], pattern: RegExp])[] = [
+  ...new Set(SECRET_FORMS.flatMap(([kind]) => HINTS[kind] ?? [])),
+].map((hint) => {
+  const forms = SECRET_FORMS.filter(([kind]) => HINTS[kind]?.includes(hint))
+  const patterns = forms.map(([, pattern]) => `(${pattern})`).join('|')
+  return [hint, forms.map(([kind]) => kind), new RegExp(`${NOT_INSIDE}(?:${patterns})`, 'g')]
+})
+
+/** How far in front of its hint a secret may begin, and one more for what it may not be inside of. */
+const BEFORE_BYTES = 64
+
+/** In the order of the bytes; of two that overlap, the one that begins first. */
 export function* secretsIn(bytes: Buffer): Generator<SecretPlace> {
-  if (!HINTS.some((hint) => bytes.includes(hint))) return
-  for (const match of bytes.toString('latin1').matchAll(PATTERN)) {
-    const group = match.slice(1).findIndex((found) => found !== undefined)
-    yield { kind: (KINDS[group] as readonly [string, string])[0], at: match.index }
+  const found = BY_HINT.flatMap(([hint, kinds, pattern]) => [
+    ...hinted(bytes, { hint, kinds, pattern }),
+  ])
+  found.sort((a, b) => a.at - b.at || b.length - a.length)
+  let end = 0
+  for (const place of found) {
+    if (place.at < end) continue
+    end = place.at + place.length
+    yield place
   }
+}
+
+function* hinted(
+  bytes: Buffer,
+  by: { readonly hint: string; readonly kinds: readonly string[]; readonly pattern: RegExp },
+): Generator<SecretPlace> {
+  const { hint, kinds, pattern } = by
+  let at = bytes.indexOf(hint, 0, 'latin1')
+  while (at >= 0) {
+    const place = placeAround(bytes, { at, kinds, pattern })
+    if (place !== undefined) yield place
+    const end = place === undefined ? 0 : place.at + place.length
+    at = bytes.indexOf(hint, Math.max(at + hint.length, end), 'latin1')
+  }
+}
+
+/** The secret that the hint at `at` is a part of. */
+function placeAround(
+  bytes: Buffer,
+  by: { readonly at: number; readonly kinds: readonly string[]; readonly pattern: RegExp },
+): SecretPlace | undefined {
+  const from = Math.max(0, by.at - BEFORE_BYTES)
+  const text = bytes.toString('latin1', from, by.at + SECRET_BYTES_MAX)
+  for (const match of text.matchAll(by.pattern)) {
+    const start = from + match.index
+    if (start > by.at) return undefined
+    if (start + match[0].length <= by.at || match[0].includes(SCRUBBED)) continue
+    const kind = match.slice(1).findIndex((group) => group !== undefined)
+    return { kind: by.kinds[kind] as string, at: start, length: match[0].length }
+  }
+  return undefined
 }

@@ -10,7 +10,7 @@ import type { OutlineEvent, PayloadPrint, RunOutline } from './run-outline.js'
 
 /**
  * `renamed`: the same input under another name. `missing`: on the left only; `extra`: on the right only.
- * `event`: an event that is about no step. `order`: steps that both have start in another order, which
+ * `event`: an event that is about no step. `request`, `response`: of an exchange. `order`: steps that both have start in another order, which
  * alone makes no run differ.
  */
 export type DifferenceKind =
@@ -22,6 +22,8 @@ export type DifferenceKind =
   | 'missing'
   | 'extra'
   | 'event'
+  | 'request'
+  | 'response'
   | 'order'
 
 /** Where one side of a difference is. */
@@ -40,12 +42,16 @@ export interface Suspect {
   readonly right?: DifferenceSide
   /** The steps; absent for events. */
   readonly pair?: StepPair<PayloadPrint>
+  /** An answer to another request. */
+  readonly follows?: true
 }
 
 export interface Suspects {
   readonly suspects: readonly Suspect[]
   /** Whether the events were too different to be aligned in the best way. */
   readonly bounded: boolean
+  /** How many each run has, and how many stand for one of the other. */
+  readonly exchanges: { readonly left: number; readonly right: number; readonly paired: number }
 }
 
 export function suspectsOf(
@@ -56,14 +62,25 @@ export function suspectsOf(
   const events = pairEvents(left.events, right.events)
   const order = new LeftOrder()
   for (const pair of match.pairs) order.anchorSteps(pair)
-  for (const [a, b] of events.pairs) if (a !== undefined && b !== undefined) order.anchor(a, b)
+  for (const [a, b] of events.pairs)
+    if (a !== undefined && b !== undefined && !events.moved.has(a)) order.anchor(a, b)
   const suspects: Suspect[] = []
   for (const pair of match.pairs) suspects.push(...suspectsIn(pair))
-  for (const [a, b] of events.pairs) if (a?.digest !== b?.digest) suspects.push(eventSuspect(a, b))
+  for (const [a, b] of events.pairs) {
+    if (a?.digest !== b?.digest) suspects.push(...eventSuspects(a, b))
+    else if (a !== undefined && events.moved.has(a))
+      suspects.push({ ...(eventSuspects(a, b)[0] as Suspect), kind: 'order' })
+  }
   if (left.end !== undefined && right.end !== undefined && left.end.digest !== right.end.digest)
-    suspects.push(eventSuspect(left.end, right.end))
+    suspects.push(...eventSuspects(left.end, right.end))
   for (const pair of match.moved) suspects.push(stepSuspect('order', pair))
-  return { suspects: order.sorted(suspects), bounded: events.cut }
+  const has = ({ exchange }: OutlineEvent): boolean => exchange !== undefined
+  const exchanges = {
+    left: left.events.filter(has).length,
+    right: right.events.filter(has).length,
+    paired: events.pairs.filter(([a, b]) => a?.exchange !== undefined && b !== undefined).length,
+  }
+  return { suspects: order.sorted(suspects), bounded: events.cut, exchanges }
 }
 
 /** What differs, going by digests, between two steps that stand for each other; or that only one is there. */
@@ -105,48 +122,98 @@ function stepSide(kind: DifferenceKind, node: StepNode<PayloadPrint>): Differenc
   return { id: node.id, seq, ...(sha256 === undefined ? {} : { sha256 }) }
 }
 
-function eventSuspect(left: OutlineEvent | undefined, right: OutlineEvent | undefined): Suspect {
-  return {
-    kind: 'event',
-    path: (left ?? right)?.type ?? '',
+function eventSuspects(
+  left: OutlineEvent | undefined,
+  right: OutlineEvent | undefined,
+): readonly Suspect[] {
+  const [a, b] = [left?.exchange, right?.exchange]
+  const sides = {
     ...(left === undefined ? {} : { left: { seq: left.seq } }),
     ...(right === undefined ? {} : { right: { seq: right.seq } }),
   }
+  const exchange = a ?? b
+  if (exchange === undefined)
+    return [{ kind: 'event', path: (left ?? right)?.type ?? '', ...sides }]
+  const path = exchange.label
+  if (a === undefined || b === undefined)
+    return [{ kind: a === undefined ? 'extra' : 'missing', path, ...sides }]
+  const request: Suspect = { kind: 'request', path, ...sides }
+  const response: Suspect = { kind: 'response', path, ...sides }
+  if (a.request === b.request) return [response]
+  return a.response === b.response ? [request] : [request, { ...response, follows: true }]
 }
 
 type EventPair = readonly [left: OutlineEvent | undefined, right: OutlineEvent | undefined]
 
-/** Pair equal events in order; between those, events of one type; the rest is on one side only. */
+/**
+ * Pair equal events in order; between those, equal requests; then events of one type, requests of one
+ * method and path; the rest is on one side only.
+ */
 function pairEvents(
   left: readonly OutlineEvent[],
   right: readonly OutlineEvent[],
+): {
+  readonly pairs: readonly EventPair[]
+  /** Left ones that are paired out of order. */
+  readonly moved: ReadonlySet<OutlineEvent>
+  readonly cut: boolean
+} {
+  const { pairs, cut } = pairsBy(left, right, [
+    ({ digest }) => digest,
+    ({ digest, exchange }) => exchange?.request ?? digest,
+    ({ type, exchange }) => exchange?.label ?? type,
+  ])
+  return { ...withMoved(pairs), cut }
+}
+
+/** Calls that run beside each other are recorded as they happen: equal requests in another order. */
+function withMoved(pairs: readonly EventPair[]): {
+  readonly pairs: readonly EventPair[]
+  readonly moved: ReadonlySet<OutlineEvent>
+} {
+  const waiting = new Map<string, OutlineEvent[]>()
+  for (const [a, b] of pairs) {
+    if (a !== undefined || b?.exchange === undefined) continue
+    const { request } = b.exchange
+    waiting.set(request, [...(waiting.get(request) ?? []), b])
+  }
+  const moved = new Set<OutlineEvent>()
+  const taken = new Set<OutlineEvent>()
+  const paired = pairs.map(([a, b]): EventPair => {
+    const partner = b === undefined ? waiting.get(a?.exchange?.request ?? '')?.shift() : undefined
+    if (a === undefined || partner === undefined) return [a, b]
+    moved.add(a)
+    taken.add(partner)
+    return [a, partner]
+  })
+  const left = paired.filter(([a, b]) => a !== undefined || b === undefined || !taken.has(b))
+  return { pairs: left, moved }
+}
+
+function pairsBy(
+  left: readonly OutlineEvent[],
+  right: readonly OutlineEvent[],
+  [name, ...rest]: readonly ((event: OutlineEvent) => string)[],
 ): { readonly pairs: readonly EventPair[]; readonly cut: boolean } {
+  if (name === undefined) {
+    const only: EventPair[] = left.map((event) => [event, undefined])
+    return { pairs: [...only, ...right.map((event): EventPair => [undefined, event])], cut: false }
+  }
   const numbers = new Map<string, number>()
-  const number = (text: string): number => {
+  const number = (event: OutlineEvent): number => {
+    const text = name(event)
     const known = numbers.get(text) ?? numbers.size
     numbers.set(text, known)
     return known
   }
-  const whole = align(
-    left.map(({ digest }) => number(digest)),
-    right.map(({ digest }) => number(digest)),
-  )
-  let cut = whole.cut
+  const whole = align(left.map(number), right.map(number))
+  let { cut } = whole
   const pairs: EventPair[] = []
   for (const [at, to] of whole.partner.entries()) if (to >= 0) pairs.push([left[at], right[to]])
-  for (const gap of gapsOf(whole, right.length)) {
-    const a = left.slice(gap.leftFrom, gap.leftTo)
-    const b = right.slice(gap.rightFrom, gap.rightTo)
-    const types = align(
-      a.map(({ type }) => number(type)),
-      b.map(({ type }) => number(type)),
-    )
-    cut ||= types.cut
-    for (const [at, to] of types.partner.entries()) if (to >= 0) pairs.push([a[at], b[to]])
-    for (const { leftFrom, leftTo, rightFrom, rightTo } of gapsOf(types, b.length)) {
-      for (const event of a.slice(leftFrom, leftTo)) pairs.push([event, undefined])
-      for (const event of b.slice(rightFrom, rightTo)) pairs.push([undefined, event])
-    }
+  for (const { leftFrom, leftTo, rightFrom, rightTo } of gapsOf(whole, right.length)) {
+    const inside = pairsBy(left.slice(leftFrom, leftTo), right.slice(rightFrom, rightTo), rest)
+    cut ||= inside.cut
+    for (const pair of inside.pairs) pairs.push(pair)
   }
   return { pairs, cut }
 }

@@ -15,6 +15,13 @@ import {
   type Suspect,
   suspectsOf,
 } from './diff-suspects.js'
+import {
+  comparedHeaders,
+  comparedRequest,
+  comparedResponse,
+  type HistoryParting,
+  historyParting,
+} from './exchange-outline.js'
 import { diffPayloads, type PayloadDiff } from './payload-diff.js'
 import {
   comparable,
@@ -42,6 +49,8 @@ export interface Difference extends PayloadDiff {
   readonly tainted?: true
   /** It makes no run differ. */
   readonly soft?: true
+  /** Of two requests to a model: where their messages part. */
+  readonly history?: HistoryParting
   /** What could not be read, so that nothing is known of its changes. */
   readonly unreadable?: { readonly left?: Unreadable; readonly right?: Unreadable }
 }
@@ -69,6 +78,8 @@ export interface RunDiff {
   readonly cut?: number
   /** Steps of each run, and pairs of steps without a difference. */
   readonly steps: { readonly left: number; readonly right: number; readonly same: number }
+  /** The same of exchanges, where there are any. */
+  readonly exchanges?: { readonly left: number; readonly right: number; readonly same: number }
   /** What of either run was not compared, since it does not fit or cannot be read. */
   readonly odd: { readonly left: readonly OddEvent[]; readonly right: readonly OddEvent[] }
   /** Set where the events were too different to be aligned in the best way. */
@@ -87,7 +98,7 @@ export async function diffRuns(options: DiffOptions): Promise<RunDiff> {
   const left = await outlineOf(options.left)
   const right = await outlineOf(options.right)
   const match = matchSteps(left.graph.nodes, right.graph.nodes)
-  const { suspects, bounded } = suspectsOf(left, right, match)
+  const { suspects, bounded, exchanges } = suspectsOf(left, right, match)
   const lineage = new DiffLineage({ pairs: match.pairs, left: left.graph, right: right.graph })
   const report = new DiffReport(options, lineage)
   for (const suspect of suspects) await report.examine(suspect)
@@ -101,12 +112,21 @@ export async function diffRuns(options: DiffOptions): Promise<RunDiff> {
     differences,
     ...(cut > 0 && { cut }),
     steps: { left: left.graph.nodes.length, right: right.graph.nodes.length, same: same.length },
+    ...(exchanges.left + exchanges.right > 0 && {
+      exchanges: {
+        left: exchanges.left,
+        right: exchanges.right,
+        same: exchanges.paired - report.otherExchanges.size,
+      },
+    }),
     odd: { left: left.graph.odd, right: right.graph.odd },
     ...(bounded && { bounded }),
   }
 }
 
 class DiffReport {
+  /** Left seqs of exchanges that both have and that are not the same. */
+  readonly otherExchanges = new Set<number>()
   readonly differences: Difference[] = []
   first: Difference | undefined
   cut = 0
@@ -128,16 +148,23 @@ class DiffReport {
     if (!listed && (soft || this.first !== undefined)) {
       this.cut += 1
       if (!soft && suspect.pair !== undefined) this.#lineage.note(suspect.pair)
+      this.#noteExchange(suspect)
       return
     }
     const difference = await this.#differenceOf(suspect)
     if (difference === undefined) return
+    this.#noteExchange(suspect)
     if (listed) this.differences.push(difference)
     else this.cut += 1
     if (soft) return
     this.first ??= difference
     if (suspect.pair !== undefined) this.#lineage.note(suspect.pair)
     this.#lineage.noteValues(difference)
+  }
+
+  #noteExchange({ kind, left, right }: Suspect): void {
+    const isExchange = kind === 'request' || kind === 'response'
+    if (isExchange && left !== undefined && right !== undefined) this.otherExchanges.add(left.seq)
   }
 
   async #differenceOf(suspect: Suspect): Promise<Difference | undefined> {
@@ -150,6 +177,7 @@ class DiffReport {
     const found = await this.#compare(suspect)
     if (found === undefined) return undefined
     const tainted =
+      suspect.follows === true ||
       this.#lineage.carries(found) ||
       (pair !== undefined && this.#lineage.follows(pair, ENDING_KINDS.has(kind)))
     return {
@@ -170,8 +198,10 @@ class DiffReport {
       return diffPayloads({ name: pair?.left?.name }, { name: pair?.right?.name })
     const leftRead = await readSide(this.#options.left, left.seq, kind, pair?.left)
     const rightRead = await readSide(this.#options.right, right.seq, kind, pair?.right)
-    if ('value' in leftRead && 'value' in rightRead)
+    if ('value' in leftRead && 'value' in rightRead) {
+      if (kind === 'request') return diffRequests(leftRead.value, rightRead.value)
       return diffPayloads(leftRead.value, rightRead.value)
+    }
     const unreadable = {
       ...('value' in leftRead ? {} : { left: leftRead }),
       ...('value' in rightRead ? {} : { right: rightRead }),
@@ -180,7 +210,15 @@ class DiffReport {
   }
 }
 
-type Compared = PayloadDiff & Pick<Difference, 'unreadable'>
+/** Keys differ: in what was asked, or else in a header. */
+function diffRequests(left: unknown, right: unknown): Compared | undefined {
+  const asked = diffPayloads(comparedRequest(left), comparedRequest(right))
+  if (asked === undefined) return diffPayloads(comparedHeaders(left), comparedHeaders(right))
+  const history = historyParting(left, right)
+  return history === undefined ? asked : { ...asked, history }
+}
+
+type Compared = PayloadDiff & Pick<Difference, 'unreadable' | 'history'>
 
 /** What one side of a suspect holds, its large values read. */
 async function readSide(
@@ -200,6 +238,8 @@ async function readSide(
     return { code: 'SEQ_NOT_FOUND', message: `seq ${seq} of run ${view.id} cannot be read` }
   if (event.redacted === true)
     return { code: 'BODY_REDACTED', message: `seq ${seq} of run ${view.id} was redacted` }
+  if (kind === 'response') return { value: comparedResponse(event.data) }
+  if (kind === 'request') return { value: event.data }
   if (node === undefined) return { value: comparable(event.type, event.data) }
   const data = event.data as Readonly<Record<string, unknown>>
   if (kind === 'input' || kind === 'output') return { value: data[kind] }

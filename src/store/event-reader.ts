@@ -75,13 +75,19 @@ export async function* readEvents(
 }
 
 /**
- * Frames as they lie, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
+ * Frames as they lie from a seq on, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
  * A body is a view that holds until the next frame is asked for.
  */
-export async function* readFrames(source: EventSource): AsyncGenerator<RawEvent> {
+export async function* readFrames(source: EventSource, from = 0): AsyncGenerator<RawEvent> {
   const [first] = source.spans
-  if (first !== undefined && first.firstSeq > 0) yield beginningGone(first, 0)
-  for (const span of source.spans) yield* readSpan(source, span, 0)
+  if (first !== undefined && first.firstSeq > from) yield beginningGone(first, from)
+  const start = await source.reader.seek(source.spans, from)
+  if (start === undefined) return
+  for (const span of source.spans.slice(source.spans.indexOf(start.span))) {
+    for await (const raw of readSpan(source, span, span === start.span ? start.from : 0)) {
+      if (raw.seq >= from) yield raw
+    }
+  }
 }
 
 const GAP = 'log/gap'
@@ -199,10 +205,11 @@ function staysRef(type: string, { kind }: Ref, { refs, trees }: EventsOptions): 
   return refs === true || (trees === 'refs' && kind === 'tree' && type !== STATE_TYPE)
 }
 
-/** Load one event whose place is known. */
+/** Load one event whose place is known; with `refs`, what is out of line is left there. */
 export async function readEventAt(
   source: EventSource,
   place: Place,
+  refs = false,
 ): Promise<RunEvent | undefined> {
   const line = await source.reader.backend.read(
     source.reader.log,
@@ -212,5 +219,5 @@ export async function readEventAt(
   )
   const frame = new FrameReader()
   if (line.at(-1) !== LF || !frame.read(line, 0, line.length - 1, undefined)) return undefined
-  return loadEvent(source, rawEvent(frame, line, place), {})
+  return loadEvent(source, rawEvent(frame, line, place), { refs })
 }

@@ -3,7 +3,7 @@
  */
 
 export interface Notice {
-  readonly about: 'cache' | 'objects' | 'heads' | 'recovery' | 'gap'
+  readonly about: 'cache' | 'objects' | 'heads' | 'recovery' | 'gap' | 'traffic'
   readonly message: string
   readonly cause?: unknown
 }

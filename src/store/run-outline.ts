@@ -7,6 +7,12 @@ import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import { type Payload, type PayloadMember, StepGraph } from '../fold/step-graph.js'
+import {
+  EXCHANGE_BODY,
+  EXCHANGE_TYPE,
+  type ExchangePrint,
+  exchangePrint,
+} from './exchange-outline.js'
 import type { RunView } from './run-view.js'
 
 /** A payload by its digest. The digests of equal payloads may differ where keys are in another order. */
@@ -21,6 +27,8 @@ export interface OutlineEvent {
   readonly seq: number
   readonly type: string
   readonly digest: string
+  /** Of one that is an exchange. */
+  readonly exchange?: ExchangePrint
 }
 
 export interface RunOutline {
@@ -33,8 +41,12 @@ export interface RunOutline {
 
 export type OutlinedView = Pick<RunView, 'id' | 'events' | 'event'>
 
-/** What says nothing of what the run did; chunks are given whole by the message they make up. */
-const UNCOUNTED = /^(?:step|run|log|writer)\/|^redaction$|^assistant\/chunk$/
+/**
+ * What says nothing of what the run did; chunks are given whole by the message they make up, and what a
+ * request began by the exchange.
+ */
+const UNCOUNTED =
+  /^(?:step|run|log|writer)\/|^redaction$|^assistant\/chunk$|^http\/(?:start|import)$/
 
 /** Read a run once, without its large values. */
 export async function outlineOf(view: OutlinedView): Promise<RunOutline> {
@@ -42,7 +54,8 @@ export async function outlineOf(view: OutlinedView): Promise<RunOutline> {
   const events: OutlineEvent[] = []
   let end: OutlineEvent | undefined
   for await (const read of view.events({ refs: true })) {
-    const event = STEP_TYPES.has(read.type) ? await completed(view, read) : read
+    const light = LIGHT[read.type]
+    const event = light === undefined ? read : await completed(view, read, light)
     graph.apply(event)
     if (event.type === 'run/end') end = outlineEvent(event)
     else if (!UNCOUNTED.test(event.type)) events.push(outlineEvent(event))
@@ -50,12 +63,18 @@ export async function outlineOf(view: OutlinedView): Promise<RunOutline> {
   return { graph, events, end }
 }
 
-const STEP_TYPES: ReadonlySet<string> = new Set(['step/start', 'step/end'])
 const PAYLOAD = /^\/(?:input|output)(?:\/|$)/
 
-/** The event whole, where more of it than its payloads lies out of line: a long name or error may. */
-async function completed(view: OutlinedView, event: RunEvent): Promise<RunEvent> {
-  if (event.refs?.every(({ pointer }) => PAYLOAD.test(pointer)) ?? true) return event
+/** What of a type may lie out of line, since its digest says enough. */
+const LIGHT: Readonly<Record<string, RegExp>> = {
+  'step/start': PAYLOAD,
+  'step/end': PAYLOAD,
+  [EXCHANGE_TYPE]: EXCHANGE_BODY,
+}
+
+/** The event whole, where more of it than that lies out of line: a long name, error or header may. */
+async function completed(view: OutlinedView, event: RunEvent, light: RegExp): Promise<RunEvent> {
+  if (event.refs?.every(({ pointer }) => light.test(pointer)) ?? true) return event
   const whole = await view.event(event.seq).catch((error: unknown) => {
     // The graph takes it as it is, and says what does not fit.
     if (error instanceof DaglogError && error.kind === 'damage') return undefined
@@ -73,6 +92,9 @@ function printOf({ value, refs }: Payload, member: PayloadMember): PayloadPrint 
 
 function outlineEvent(event: RunEvent): OutlineEvent {
   const { seq, type, refs = [] } = event
+  const exchange = event.redacted === true ? undefined : exchangePrint(event)
+  if (exchange !== undefined)
+    return { seq, type, digest: `${exchange.request} ${exchange.response}`, exchange }
   const large = refs.map(({ pointer, sha256, kind }) => [pointer, sha256, kind])
   const data = event.redacted === true ? 'redacted' : [comparable(type, event.data), large]
   return { seq, type, digest: valueDigest([type, data]) }

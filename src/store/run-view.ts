@@ -1,7 +1,6 @@
 /**
  * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
  */
-
 import type { RunPlace } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -182,10 +181,8 @@ export class RunView {
 
   /**
    * A projection as of an event (the end unless told): its view, current. Folded from the best
-   * snapshot
-   * that fits, else from the log; a cache that is broken or gone changes no result. Where a dead
-   * writer left
-   * a turn open, the value is as it will be once the run is opened, which closes it.
+   * snapshot that fits, else from the log; a cache that is broken or gone changes no result. Where a
+   * dead writer left a turn open, the value is as it will be once the run is opened, which closes it.
    * @throws PROJECTION_CONFLICT, PROJECTION_FAILED
    */
   async project<S, V>(
@@ -263,9 +260,10 @@ export class RunView {
     return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
-  private async openParent(run: string): Promise<RunView> {
+  async openParent(run: string): Promise<RunView> {
     const id = (await this.context.heads.refresh()).idOf(run)
-    if (id !== undefined) return new RunView(this.context, id)
+    const { backend } = this.context
+    if (id !== undefined && (await backend.hasRun(id))) return new RunView(this.context, id)
     throw new DaglogError(
       'RUN_NOT_FOUND',
       `run ${this.id} begins with the state of run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,
@@ -304,7 +302,8 @@ export class RunView {
       : undefined
   }
 
-  protected async source(): Promise<EventSource> {
+  /** What its events are read from, as it is now. For daglog's own rooms. */
+  async source(): Promise<EventSource> {
     const { spans } = await shapeOf(this.log)
     const readable = await this.readable(spans)
     return { run: this.id, reader: this.log, notices: this.context.notices, spans: readable }

@@ -26,6 +26,8 @@ export interface OpenRunOptions {
   readonly force?: boolean
   /** How long to wait for another writer, in ms; the store's `lockWaitMs` unless told. */
   readonly lockWaitMs?: number
+  /** Pack its objects and its log once it is closed, though it has not ended. */
+  readonly restOnClose?: boolean
 }
 
 /** What the writing side asks of its run. */
@@ -49,10 +51,14 @@ export class RunWriter {
   held: OpenedLog | undefined
   keeping: RunKeeping | undefined
   private opening: Promise<OpenedLog> | undefined
+  /** Whether something was appended. */
+  unrested = false
   private closing = false
+  private resting = false
   private identityHash: Hash | undefined
   private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
+  private holds = 0
 
   constructor(
     private readonly context: StoreContext,
@@ -69,9 +75,23 @@ export class RunWriter {
 
   /** For good: nothing is opened any more. */
   close(): Promise<void> {
+    if (this.options.restOnClose === true && this.unrested) return this.closeToRest()
     const released = this.release()
     this.closing = true
     return released
+  }
+
+  private async closeToRest(): Promise<void> {
+    try {
+      await this.opened()
+    } catch (error) {
+      // Whoever writes to it now lays it to rest.
+      if (!(error instanceof DaglogError) || error.code !== 'RUN_LOCKED') throw error
+    }
+    this.resting = true
+    const released = this.release()
+    this.closing = true
+    await released
   }
 
   private async letGo(): Promise<void> {
@@ -84,7 +104,7 @@ export class RunWriter {
     try {
       await log.appender.idle()
       await this.run.leaving()
-      await this.keeping?.leave()
+      await this.keeping?.leave(this.resting)
     } finally {
       await log.writer.release()
     }
@@ -198,13 +218,23 @@ export class RunWriter {
     this.idleTimer.unref()
   }
 
+  /** The lock stays until the result is called. */
+  keepHeld(): () => void {
+    this.holds += 1
+    let held = true
+    return () => {
+      if (held) this.holds -= 1
+      held = false
+    }
+  }
+
   /**
    * An open turn or step is ours to finish: the lock stays, or another process would call it
    * abandoned.
    */
   private releaseIfIdle(): void {
     const { turn, steps, calls } = this.index.open()
-    if (turn !== undefined || steps.length > 0 || calls.size > 0) {
+    if (this.holds > 0 || turn !== undefined || steps.length > 0 || calls.size > 0) {
       this.touch()
       return
     }

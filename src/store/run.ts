@@ -3,11 +3,14 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
+import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
+import type { StepAnswerer } from './answers.js'
 import type { Appended, Draft } from './appender.js'
 import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
@@ -34,13 +37,22 @@ export class Run extends RunView {
   private readonly writer: RunWriter
   private readonly current: RunState
   private closed: Promise<void> | undefined
+  private closing: Promise<void> | undefined
+  private readonly closingListeners: (() => Promise<void>)[] = []
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
-  /** Where the nodes of values are; what was put there counts as stored. */
-  private values: StateStore
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
+  /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
+  answerer: StepAnswerer | undefined
+  /** Where the nodes of values are; what was put there counts as stored. */
+  private values: StateStore
+  /**
+   * `fetch`, and what is said goes into the run: `withReplay(fetch, { into: run })` of `daglog/http`, or
+   * the replaying one while the run is a replay.
+   */
+  fetch: typeof globalThis.fetch = noFetch
 
   constructor(
     context: StoreContext,
@@ -122,7 +134,7 @@ export class Run extends RunView {
   }
 
   /** Have the lock, as for an append that is about to come. @throws RUN_LOCKED, CHAIN_BROKEN */
-  async hold(): Promise<void> {
+  async acquire(): Promise<void> {
     while (this.writer.held === undefined) await this.writer.opened()
     this.writer.touch()
   }
@@ -169,6 +181,7 @@ export class Run extends RunView {
     const appended = await appending
     const turnEnded = events.some(({ type }) => type === 'turn/end')
     const valueBytes = drafts.reduce((sum, { data }) => sum + outOfLineBytes(data), 0)
+    this.writer.unrested = true
     this.writer.keeping?.afterAppend({ turnEnded, valueBytes })
     this.projecting.keepSoon(turnEnded ? 'turn' : 'running')
     return appended.map(({ seq, hash }) => ({ seq, hash }))
@@ -243,6 +256,11 @@ export class Run extends RunView {
     return runTurn(this, body, options)
   }
 
+  /** From now on somebody else than their bodies answers steps. For daglog's own rooms. */
+  answerSteps(answerer: StepAnswerer | undefined): void {
+    this.answerer = answerer
+  }
+
   /** The id of the next step. */
   async nextStepId(): Promise<string> {
     await this.writer.opened()
@@ -268,6 +286,18 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
+    if (this.closingListeners.length === 0) return this.closeNow()
+    this.closing ??= (async () => {
+      try {
+        for (const listener of this.closingListeners) await listener()
+      } finally {
+        await this.closeNow()
+      }
+    })()
+    return this.closing
+  }
+
+  private closeNow(): Promise<void> {
     this.closed ??= this.writer.close().finally(() => {
       for (const listener of this.closeListeners) listener()
     })
@@ -283,6 +313,11 @@ export class Run extends RunView {
     return spawnChild(this, options, this.spawner as Spawner)
   }
 
+  /** Awaited before the run is closed, while it can still be appended to. For daglog's own rooms. */
+  onClosing(listener: () => Promise<void>): void {
+    this.closingListeners.push(listener)
+  }
+
   /** Called once when the run is closed. */
   onClosed(listener: () => void): void {
     this.closeListeners.push(listener)
@@ -290,6 +325,17 @@ export class Run extends RunView {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Put objects that an event will refer to before it is appended. For daglog's own rooms. */
+  async putObjects(objects: readonly StoredObject[]): Promise<void> {
+    if (this.writer.held === undefined) await this.writer.opened()
+    await this.context.backend.putObjects(this.id, objects, { direct: true })
+  }
+
+  /** Keep the lock however long nothing is appended, until what this gives is called. */
+  keepHeld(): () => void {
+    return this.writer.keepHeld()
   }
 
   /** Let go of the lock until the next append. */
@@ -344,4 +390,9 @@ export class Run extends RunView {
       .filter(({ segment }) => segment <= head.place.segment)
       .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
   }
+}
+
+function noFetch(): Promise<never> {
+  const text = 'the store of this run records no traffic; try: openStore of daglog, or withReplay'
+  return Promise.reject(new DaglogError('USAGE', text))
 }

@@ -6,7 +6,7 @@
  * @see docs/cli.md#search
  */
 import type { Hash } from '../core/hash.js'
-import type { Found, Needle } from '../value/needle.js'
+import type { Finder, Found } from '../value/needle.js'
 import { parseRopeNode, type RopeEntry, type RopeKind } from '../value/rope-node.js'
 
 /** Loads an object, or says that it must be waited for. */
@@ -38,7 +38,7 @@ export class RopeSearch {
   /** Bytes that were looked at, and bytes that did not have to be. For benches. */
   readonly read = { bytes: 0, skippedBytes: 0 }
 
-  constructor(private readonly needle: Needle) {
+  constructor(private readonly needle: Finder) {
     this.reach = needle.bytesMax - 1
   }
 
@@ -129,7 +129,7 @@ class Walk {
   found: Found[] = []
 
   constructor(
-    private readonly needle: Needle,
+    private readonly needle: Finder,
     private readonly reach: number,
   ) {}
 

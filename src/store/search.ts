@@ -10,11 +10,12 @@ import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
 import { pointerStep } from '../core/pointer.js'
-import { type Found, Needle } from '../value/needle.js'
+import { type Finder, type Found, Needle } from '../value/needle.js'
 import { readRopeAsync } from '../value/rope.js'
 import type { RawEvent } from './event-reader.js'
 import type { RunView } from './run-view.js'
 import { type Excerpt, excerptOf, HitContext } from './search-context.js'
+import { mayHoldPacked, packedBodies } from './search-packed.js'
 import { Pattern } from './search-pattern.js'
 import { RopeSearch } from './search-rope.js'
 import { loadValue, missing } from './values.js'
@@ -30,7 +31,8 @@ export interface SearchHit extends Excerpt {
 }
 
 export interface SearchOptions {
-  readonly text: string
+  /** A text, or what finds places by itself. */
+  readonly text: string | Finder
   readonly regex?: boolean
   readonly ignoreCase?: boolean
   /** Only events of these types. */
@@ -45,21 +47,23 @@ export interface SearchSkips {
   readonly unread: { readonly run: string; readonly seq: number; readonly reason: string }[]
 }
 
-type Finder =
-  | { readonly needle: Needle; readonly ropes: RopeSearch }
-  | { readonly pattern: Pattern }
+type Way = { readonly needle: Finder; readonly ropes: RopeSearch } | { readonly pattern: Pattern }
 
 /** One search over any number of runs; remembers objects in which there is nothing. */
 export class Search {
   readonly skips: SearchSkips = { redacted: 0, unread: [] }
-  private readonly finder: Finder
+  private readonly finder: Way
   private readonly types: ReadonlySet<string> | undefined
 
   /** @throws USAGE where the text is empty or no regular expression */
   constructor(options: SearchOptions) {
     const { text, regex = false, ignoreCase = false } = options
-    if (text === '') throw new DaglogError('USAGE', 'there is nothing to search for; try: a text')
     this.types = options.types === undefined ? undefined : new Set(options.types)
+    if (typeof text !== 'string') {
+      this.finder = { needle: text, ropes: new RopeSearch(text) }
+      return
+    }
+    if (text === '') throw new DaglogError('USAGE', 'there is nothing to search for; try: a text')
     if (regex || ignoreCase) {
       const source = regex ? text : text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
       this.finder = { pattern: new Pattern(source, { ignoreCase }) }
@@ -103,6 +107,7 @@ export class Search {
     const data = dataOf(frame.body)
     const refs = readableRefsOf(frame.body)
     const small = bytesOf(frame.body)
+    const packed = mayHoldPacked(frame)
     for (const found of this.inBytes(data)) yield { ...hit, ...excerptOf(data, found) }
     for (const [pointer, bytes] of small) {
       for (const found of this.inBytes(bytes)) {
@@ -118,6 +123,9 @@ export class Search {
         if (!(error instanceof DaglogError) || error.kind !== 'damage') throw error
         this.skip(view.id, seq, error.message)
       }
+    }
+    for (const { pointer, bytes } of packed ? await packedBodies(view, seq) : []) {
+      for (const found of this.inBytes(bytes)) yield { ...hit, ...excerptOf(bytes, found), pointer }
     }
   }
 

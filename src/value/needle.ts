@@ -4,7 +4,7 @@
  */
 
 /** Forms of one text, none inside another at the same place; longest reach is `bytesMax`. */
-export class Needle {
+export class Needle implements Finder {
   readonly forms: readonly Buffer[]
   readonly bytesMax: number
 
@@ -26,6 +26,13 @@ export class Needle {
     if (this.forms.length < 2 || found.length < 2) return found
     return inOrder(found)
   }
+}
+
+/** What looks for places in bytes. */
+export interface Finder {
+  /** Longest that a place can be, as far as it must be seen whole to be known. */
+  readonly bytesMax: number
+  find(bytes: Buffer): readonly Found[]
 }
 
 export interface Found {

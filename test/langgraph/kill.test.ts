@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../src/index.js'
-import { DaglogSaver } from '../../src/langgraph.js'
 import { temporaryDir } from '../store/temporary.js'
 import { bundleOf } from './bundle.js'
-import { configOf, listed, real, type Saver, type Tuple } from './savers.js'
+import { configOf, listed, real, type Saver, saverOver, type Tuple } from './savers.js'
 
 /** Three graphs run in each, so a hundred are killed. */
 const ROUNDS = process.env.DAGLOG_LONG ? 200 : 34
@@ -124,7 +123,7 @@ describe.skipIf(real.skip !== undefined)('graphs killed with SIGKILL', () => {
         const told = await killed(child, { lifeMs, after })
         lines.push(...told)
         const store = await openStore(dir, { onNotice: () => {} })
-        const saver = new DaglogSaver(store)
+        const saver = await saverOver(store)
         await checkTips(saver, told)
         if (round % 10 === 9) {
           const { ok, runs } = await store.verify()
@@ -140,7 +139,7 @@ describe.skipIf(real.skip !== undefined)('graphs killed with SIGKILL', () => {
       next.kill('SIGKILL')
     }
     const store = await openStore(dir, { onNotice: () => {} })
-    const saver = new DaglogSaver(store)
+    const saver = await saverOver(store)
     await checkAll(saver, lines)
     expect((await store.verify()).ok).toBe(true)
     const puts = lines.filter(({ kind }) => kind === 'put').length

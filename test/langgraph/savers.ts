@@ -66,6 +66,10 @@ export interface Saver {
   }): Promise<Record<string, { seed?: unknown; writes: PendingWrite[] }>>
 }
 
+export interface OurSaver extends Saver {
+  close(): Promise<void>
+}
+
 export interface Opened {
   /** The saver as it stands; `reopen` puts another in its place. */
   readonly saver: Saver
@@ -75,6 +79,7 @@ export interface Opened {
 
 /** One of ours: with its store, which verifies when the test is done. */
 export interface OpenedDaglog extends Opened {
+  readonly saver: OurSaver
   readonly store: Store
   readonly dir: string
 }
@@ -95,19 +100,24 @@ export const graphs: any =
     ? await import(/* @vite-ignore */ new URL('../real/langgraph/graphs.mjs', import.meta.url).href)
     : undefined
 
+/** Its base class is a package's that is there only where it is installed. */
+export async function saverOver(store: Store, options: object = {}): Promise<OurSaver> {
+  const { DaglogSaver } = await import('../../src/langgraph.js')
+  return new DaglogSaver(store, options) as unknown as OurSaver
+}
+
 export async function openDaglog(
   dir = join(temporaryDir(), 'store'),
   options: object = {},
 ): Promise<OpenedDaglog> {
-  const { DaglogSaver } = await import('../../src/langgraph.js')
   const opening = async () => {
     const store = await openStore(dir, { onNotice: () => {} })
-    const ours = new DaglogSaver(store, options)
+    const saver = await saverOver(store, options)
     const close = async () => {
-      await ours.close()
+      await saver.close()
       await store.close()
     }
-    return { store, close, saver: ours as unknown as Saver }
+    return { store, close, saver }
   }
   let now = await opening()
   onTestFinished(async () => {

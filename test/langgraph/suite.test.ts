@@ -14,8 +14,7 @@ import {
   type RunnerTestCase,
 } from 'vitest'
 import { memory, openStore, type Store } from '../../src/index.js'
-import { DaglogSaver } from '../../src/langgraph.js'
-import { real, type Saver } from './savers.js'
+import { real, type Saver, saverOver } from './savers.js'
 
 /** What it counted when the version in the lockfile was taken in: 718, and 8 about delta channels. */
 const TESTS = 726
@@ -29,7 +28,7 @@ if (real.skip === undefined) {
     checkpointerName: 'DaglogSaver',
     async createCheckpointer() {
       const store = await openStore(memory(), { onNotice: () => {} })
-      const saver = new DaglogSaver(store)
+      const saver = await saverOver(store)
       stores.set(saver, store)
       return saver
     },

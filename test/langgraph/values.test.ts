@@ -283,7 +283,7 @@ describe.skipIf(real.skip !== undefined)('classes', () => {
   it('that were stored and are not allowed any more are an error that names them', async () => {
     const { dir, saver, store } = await openDaglog(undefined, { classes: [Point] })
     await putAll(saver, 't', checkpointOf(1, { p: new Point() }))
-    await (saver as unknown as { close(): Promise<void> }).close()
+    await saver.close()
     await store.close()
     const strict = await openDaglog(dir)
     await expect(strict.saver.getTuple(configOf('t'))).rejects.toThrow(/Point/)

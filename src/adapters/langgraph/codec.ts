@@ -4,7 +4,6 @@
  * last seen is known by a walk over it, and is neither encoded nor hashed again.
  * @see docs/langgraph.md#values
  */
-import { DaglogError } from '../../core/errors.js'
 import { bodyEach, bodyGet } from '../../value/tree-list.js'
 import {
   ABSENT,
@@ -25,6 +24,7 @@ import { bigintSlot, bytesSlot, sameSlot, textSlot, unbox } from '../../value/tr
 import type { AllowedClasses } from './classes.js'
 import { setField, textOf } from './plain.js'
 import { valueOfText } from './revive.js'
+import { FIELDS, fieldsIn, notOurs, ORDER, textIn } from './stored-values.js'
 import { isUnchanged, type Shadow, shadowOf } from './unchanged.js'
 
 /** A plain object or list longer than about this is cut, in UTF-16 units. */
@@ -131,10 +131,17 @@ export class TreeCodec implements Codec {
     const priorNode = prior === ABSENT ? undefined : containerIn(prior)
     const body = priorNode?.kind === KIND.list ? priorNode.body : undefined
     const size = body === undefined ? 0 : bodySize(body)
-    const slots = list.map((member, i) => {
-      const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
-      return this.#part(member, [...at, i], before)
-    })
+    const slots: Slot[] = []
+    for (let i = 0; i < list.length; i += 1) {
+      const member = list[i]
+      const isObject = typeof member === 'object' && member !== null
+      const memo = isObject ? this.#memos.get(member) : undefined
+      if (memo !== undefined && isUnchanged(member as object, memo.shadow)) slots.push(memo.slot)
+      else {
+        const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
+        slots.push(this.#part(member, [...at, i], before))
+      }
+    }
     return listLike(priorNode, slots)
   }
 
@@ -198,23 +205,6 @@ export class TreeCodec implements Codec {
   }
 }
 
-const FIELDS = 'fields'
-const ORDER = 'order'
-
-function fieldsIn(node: ContainerNode | undefined): ObjectNode | undefined {
-  if (node === undefined || node.kind === KIND.list) return undefined
-  const fields = objectGet(node, FIELDS)
-  const inside = fields === ABSENT ? undefined : containerIn(fields)
-  return inside === undefined || inside.kind === KIND.list ? undefined : inside
-}
-
-export function textIn(slot: Slot): string {
-  if (typeof slot === 'string') return slot
-  const node = isNode(slot) ? openValue(slot) : undefined
-  if (node?.kind !== KIND.box || node.type !== 'text') throw notOurs()
-  return unbox(node) as string
-}
-
 function like(slot: Slot, prior: Slot | typeof ABSENT): Slot {
   return prior !== ABSENT && isNode(slot) && sameSlot(slot, prior) ? prior : slot
 }
@@ -252,11 +242,4 @@ function isLong(value: object): boolean {
     }
   }
   return left <= 0
-}
-
-export function notOurs(): DaglogError {
-  return new DaglogError(
-    'VALUE_UNSUPPORTED',
-    'a stored value is not as this adapter writes it; try: the version of daglog that wrote it',
-  )
 }

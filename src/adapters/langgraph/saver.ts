@@ -18,6 +18,7 @@ import {
 import { DaglogError } from '../../core/errors.js'
 import { DELETE_TYPE } from '../../fold/langgraph-thread.js'
 import type { Store } from '../../store/store.js'
+import type { ChannelSize } from './channel-sizes.js'
 import { CheckpointReader } from './checkpoint-reader.js'
 import { CheckpointWriter } from './checkpoint-writer.js'
 import { AllowedClasses, type Class } from './classes.js'
@@ -27,6 +28,7 @@ import { SerdeCodec } from './serde-codec.js'
 import type { CheckpointEntry, ThreadIndex } from './thread-index.js'
 import type { CheckpointData } from './thread-reader.js'
 import { type Thread, Threads } from './threads.js'
+import { type FoundCheckpoint, type Pruned, type PruneOptions, Upkeep } from './upkeep.js'
 
 export interface DaglogSaverOptions {
   /** Write values as this serializer does, instead of exactly. */
@@ -50,6 +52,7 @@ export class DaglogSaver extends BaseCheckpointSaver {
   private readonly codec: Codec
   private readonly writer: CheckpointWriter
   private readonly reader: CheckpointReader
+  private readonly upkeep: Upkeep
 
   /** The store stays the caller's to close, after the saver. */
   constructor(
@@ -66,6 +69,7 @@ export class DaglogSaver extends BaseCheckpointSaver {
     })
     this.writer = new CheckpointWriter(this.codec, classes)
     this.reader = new CheckpointReader(this.codec, classes, () => this.getNextVersion(undefined))
+    this.upkeep = new Upkeep(this.threads, this.reader, classes, store.context.now)
   }
 
   /** The checkpoint that `config` names, or the latest of its namespace; undefined where there is none. */
@@ -186,6 +190,43 @@ export class DaglogSaver extends BaseCheckpointSaver {
     return this.reader.deltas(found.thread, found.index, found.entry, channels)
   }
 
+  /**
+   * Delete checkpoints that nobody needs any more. The end of every branch stays, with what is pending
+   * there, and whatever those ends are made of. Nothing that may be gone on from is lost.
+   */
+  prune(options: PruneOptions = {}): Promise<Pruned[]> {
+    return this.upkeep.prune(options)
+  }
+
+  /**
+   * Begin a thread where another one is now. Nothing is copied: it shares all that there is.
+   * @throws RUN_NOT_FOUND, RUN_EXISTS
+   */
+  copyThread(source: string, target: string): Promise<void> {
+    return this.upkeep.copy(source, target)
+  }
+
+  /**
+   * Delete the checkpoints of these runs of a graph: those put with such a `run_id` in `configurable` or
+   * `metadata`. @returns how many there were.
+   */
+  deleteForRuns(runIds: readonly string[]): Promise<number> {
+    return this.upkeep.deleteForRuns(runIds)
+  }
+
+  /** Which channel costs what, the most costly first; of all threads unless told. */
+  sizes(threads?: readonly string[]): Promise<ChannelSize[]> {
+    return this.upkeep.sizes(threads)
+  }
+
+  /** Checkpoints whose metadata, or what their run was told about itself, has all these values. */
+  search(
+    filter: Readonly<Record<string, unknown>>,
+    options: { readonly threads?: readonly string[] } = {},
+  ): AsyncGenerator<FoundCheckpoint> {
+    return this.upkeep.search(filter, options.threads)
+  }
+
   /** Let go of all threads; the store stays open. */
   close(): Promise<void> {
     return this.threads.closeAll()
@@ -202,11 +243,11 @@ interface Named {
 }
 
 function named(config: RunnableConfig): Named {
-  const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {}
+  const { thread_id, checkpoint_ns, checkpoint_id, thread_ts } = config.configurable ?? {}
   return {
     thread_id: textOrNone('thread_id', thread_id),
     checkpoint_ns: textOrNone('checkpoint_ns', checkpoint_ns),
-    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id) || undefined,
+    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id || thread_ts) || undefined,
   }
 }
 

@@ -93,7 +93,7 @@ export class Thread {
     clearTimeout(this.#timer)
     try {
       const run = await this.#opened()
-      await run.hold()
+      await run.acquire()
       return await work(run)
     } finally {
       this.#uses -= 1
@@ -115,6 +115,7 @@ export class Thread {
       name: this.id.isWellFormed() ? this.id : 'thread',
       meta: { thread: this.id },
       lockWaitMs,
+      restOnClose: true,
     })
     this.#open = run
     run.onClosed(() => {

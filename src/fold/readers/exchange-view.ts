@@ -2,8 +2,8 @@
  * A recorded exchange as a reader wants it: the bodies as the two ends understood them.
  * Knows the event `http/exchange` by its shape only; what the bodies say is not its business.
  */
-import zlib from 'node:zlib'
 import { type Fields, fieldsOf, isFields, listOf, nameOf, textOf } from '../provider/shape.js'
+import { decodedPart } from './content-coding.js'
 
 export interface ExchangeView {
   readonly method: string
@@ -18,9 +18,6 @@ export interface ExchangeView {
   /** Whether the response came to the end that it announced. */
   readonly complete: boolean
 }
-
-/** More than any model says; a body that grows beyond is not read. */
-const decodedBytesMax = 256 * 1024 * 1024
 
 /** What an `http/exchange` says; undefined where its data is none. */
 export function exchangeOf(data: unknown): ExchangeView | undefined {
@@ -52,28 +49,10 @@ function bodyOf({ body, headers, form }: Fields): Uint8Array {
     .filter(([name]) => name === 'content-encoding')
     .flatMap(([, value]) => value.split(','))
     .map((coding) => coding.trim().toLowerCase())
-    .reduceRight(decoded, bytes)
+    .reduceRight(readable, bytes)
 }
 
-/** What can be read of bytes with this coding: a cut body gives what came before the cut. */
-function decoded(bytes: Uint8Array, coding: string): Uint8Array {
-  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH, maxOutputLength: decodedBytesMax }
-  try {
-    if (coding === 'gzip' || coding === 'x-gzip') return zlib.gunzipSync(bytes, options)
-    if (coding === 'deflate') {
-      const wrapped = ((bytes[0] ?? 0) & 0x0f) === 8
-      return wrapped ? zlib.inflateSync(bytes, options) : zlib.inflateRawSync(bytes, options)
-    }
-    if (coding === 'br') {
-      return zlib.brotliDecompressSync(bytes, {
-        finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
-        maxOutputLength: decodedBytesMax,
-      })
-    }
-    const { zstdDecompressSync: zstd } = zlib as { zstdDecompressSync?: typeof zlib.gunzipSync }
-    return coding === 'zstd' && zstd !== undefined ? zstd(bytes) : bytes
-  } catch {
-    // Not what the header says: the reader finds no JSON in it, and says so.
-    return bytes
-  }
+/** What can be read of it: the reader finds no JSON in the rest, and says so. */
+function readable(bytes: Uint8Array, coding: string): Uint8Array {
+  return decodedPart(bytes, coding) ?? bytes
 }
