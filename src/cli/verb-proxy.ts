@@ -10,6 +10,7 @@ import { countText } from './quantity.js'
 import { missLines } from './replay-words.js'
 import {
   autoDoor,
+  outerProxyWords,
   recordingDoor,
   replayingDoor,
   replayRun,
