@@ -11,6 +11,7 @@ import type {
   AgentStart,
   Effect,
   ErrorData,
+  EventMap,
   StepEnd,
   StepStart,
 } from '../core/event-map.js'
@@ -52,7 +53,8 @@ export class Recording {
   readonly steps = new Map<string, RecordedStep>()
   /** Steps that ended, in the order in which they did. */
   readonly order: RecordedStep[] = []
-  readonly ticks = new Map<string, unknown>()
+  /** Values that were drawn, by key. */
+  readonly ticks = new Map<string, { readonly value: unknown; readonly seq: number }>()
   /** Where the signal was aborted: how many steps had ended by then. */
   readonly aborts: { readonly after: number; readonly reason: ErrorData | undefined }[] = []
   began: AgentMark<AgentStart> | undefined
@@ -90,7 +92,10 @@ export class Recording {
     if (parent?.kind === 'fork') await this.readRun(await view.openParent(parent.run), parent.seq)
     const byId = new Map<string, RecordedStep>()
     for await (const event of view.events({ types: TYPES as readonly string[], to, refs: true })) {
-      if (event.redacted !== true) this.take(view, event, byId)
+      if (event.redacted === true) continue
+      // What is drawn is asked for at once, without a chance to read it then.
+      const large = event.type === 'tick' && (event.refs?.length ?? 0) > 0
+      this.take(view, large ? ((await view.event(event.seq)) ?? event) : event, byId)
     }
   }
 
@@ -105,8 +110,8 @@ export class Recording {
       this.ended = undefined
     } else if (type === 'agent/end') this.ended = { view, seq, data }
     else if (type === 'tick') {
-      const { key, value } = data as { key: string; value: unknown }
-      if (!this.ticks.has(key)) this.ticks.set(key, value)
+      for (const [key, value] of (data as EventMap['tick']).values)
+        if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
   }
 
@@ -170,5 +175,6 @@ export async function inputOf({ view, start }: RecordedStep): Promise<unknown> {
 export function outcomeOf({ status, output, error }: StepEnd): StepOutcome<unknown> {
   if (status === 'ok') return { status, output }
   const revived = reviveError(error ?? { name: 'Error', message: 'an error that was not recorded' })
-  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived }
+  const partial = output === undefined ? {} : { partial: output }
+  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived, ...partial }
 }

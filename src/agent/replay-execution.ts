@@ -8,7 +8,7 @@ import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { AgentEnd, ErrorData } from '../core/event-map.js'
 import type { Divergence } from '../fold/divergence.js'
-import type { KnownAsk, StepAnswer } from '../store/answers.js'
+import type { KnownAsk, RecordedTick, StepAnswer } from '../store/answers.js'
 import type { Step, StepOutcome } from '../store/steps.js'
 import { diffJson } from '../value/json-diff.js'
 import { AgainExecution } from './again.js'
@@ -61,6 +61,17 @@ export class ReplayExecution extends AgainExecution {
   override begun(ask: KnownAsk, step: Step, seq: number): void {
     super.begun(ask, step, seq)
     if (!this.recording.steps.has(ask.key)) this.seqs.set(ask.key, seq)
+  }
+
+  /** What was not drawn then is drawn now, and told. */
+  tick(key: string): RecordedTick | undefined {
+    const known = this.recording.ticks.get(key)
+    if (known !== undefined) return { value: known.value, inLog: false }
+    if (!this.returned) {
+      const note = 'a time, a random number or an id is drawn here that was not drawn then'
+      this.verdict.add({ kind: 'extra', path: this.pathOf(key), now: { run: this.run.id }, note })
+    }
+    return undefined
   }
 
   async answer(ask: KnownAsk): Promise<StepAnswer> {

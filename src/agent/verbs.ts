@@ -24,6 +24,7 @@ import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'
 import { type AgentOutcome, FirstExecution } from './execution.js'
 import { ForkExecution, ResumeExecution } from './going-on.js'
+import { guarded } from './guard.js'
 import { type AgentMark, Recording } from './recording.js'
 import { ReplayExecution } from './replay-execution.js'
 import { reportText } from './report-text.js'
@@ -107,8 +108,12 @@ async function replay<I, O>(
     execution.verifyPure = options.verify === 'pure'
     execution.compareInputs(start.input, input)
     execution.begin()
-    const outcome = await execution.drive(agent, input)
-    const report = execution.verdict.report()
+    const { verdict } = execution
+    const outcome = await guarded(
+      { onAttempt: (attempt) => verdict.attempt(attempt, run.id) },
+      () => execution.drive(agent, input),
+    )
+    const report = verdict.report()
     const replayed = Object.assign(executed<O>(run.id, outcome), report, {
       source: source.id,
       text: () => reportText({ ...report, source: source.id, id: run.id }),

@@ -2,7 +2,8 @@
  * What was found to differ while a function is run again. The first divergence counts; whatever the
  * function makes of it (it may swallow its error), the verdict stands.
  */
-import type { Divergence, ReplayReport } from '../fold/divergence.js'
+import type { Divergence, ReplayReport, Uncovered } from '../fold/divergence.js'
+import type { Attempt } from './attempt.js'
 
 /** Divergences that are listed; of further ones only the number is kept. */
 const LISTED_MAX = 100
@@ -10,6 +11,7 @@ const LISTED_MAX = 100
 export class Verdict {
   readonly divergences: Divergence[] = []
   readonly notes: Divergence[] = []
+  readonly uncovered = new Map<string, Uncovered>()
   answered = 0
   complete = true
   private more = 0
@@ -39,6 +41,19 @@ export class Verdict {
     }
   }
 
+  /** Something that a replay must not do was tried, whatever the function made of that. */
+  attempt({ api, target, refused, step }: Attempt, run: string): void {
+    if (refused) {
+      const now = { run, ...(step === undefined ? {} : { name: step.name }) }
+      const note = `${api} to ${target} was refused: a replay touches no network`
+      this.add({ kind: 'traffic-miss', path: step?.name ?? '', now, note })
+      return
+    }
+    const place = JSON.stringify([api, target])
+    const known = this.uncovered.get(place)
+    this.uncovered.set(place, { api, target, count: (known?.count ?? 0) + 1 })
+  }
+
   get ok(): boolean {
     return this.divergences.length === 0
   }
@@ -52,6 +67,7 @@ export class Verdict {
       divergences: this.divergences,
       more: this.more,
       notes: this.notes,
+      uncovered: [...this.uncovered.values()],
       answered: this.answered,
     }
   }

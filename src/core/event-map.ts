@@ -57,15 +57,15 @@ export interface StepStart {
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
+  /** Beside an error: what came of it before it broke off. */
   readonly output?: unknown
   readonly error?: ErrorData
 }
 
 /**
  * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache
- * and
- * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is
- * converted.
+ * and what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise
+ * is converted.
  */
 export interface Usage {
   readonly inputTokens?: number
@@ -293,10 +293,7 @@ export interface SourceRecord {
   readonly [mark: string]: unknown
 }
 
-/**
- * The data of each known event type. Add your own:
- * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
- */
+/** By type; the top of this file says how to add your own. */
 export interface EventMap {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }
@@ -342,6 +339,8 @@ export interface EventMap {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
+  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
+  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage

@@ -49,6 +49,13 @@ export interface RecordedAnswer {
 
 export type StepAnswer = LiveAnswer | RecordedAnswer
 
+/** A value that was drawn before. */
+export interface RecordedTick {
+  readonly value: unknown
+  /** It is in this run's log already. */
+  readonly inLog: boolean
+}
+
 export interface StepAnswerer {
   /** Of steps that have no other signal. */
   readonly signal: AbortSignal
@@ -65,7 +72,7 @@ export interface StepAnswerer {
    * The value that was recorded under a key by `run.now` and its like; undefined: draw one, and
    * record it.
    */
-  tick?(key: string): { readonly value: unknown } | undefined
+  tick?(key: string): RecordedTick | undefined
   /** @throws what the caller is to be told instead of an outcome; nothing is recorded then. */
   answer(ask: KnownAsk): Promise<StepAnswer>
   /** Its start is in this run's log. */

@@ -102,7 +102,12 @@ export function step<R>(
 /** How a step went. */
 export type StepOutcome<R> =
   | { readonly status: 'ok'; readonly output: R }
-  | { readonly status: 'error' | 'cancelled'; readonly error: unknown }
+  | {
+      readonly status: 'error' | 'cancelled'
+      readonly error: unknown
+      /** What came of it before it broke off, where the step keeps that. */
+      readonly partial?: unknown
+    }
 
 /**
  * Session events that are one with a step: after a crash they are there together with its start or
@@ -126,6 +131,8 @@ export interface StepCall<R> {
   readonly body: StepBody<R>
   readonly options: StepOptions
   readonly events?: StepEvents<R>
+  /** Asked when the body has thrown: what came of it until then; undefined where nothing did. */
+  readonly partial?: () => R | undefined
 }
 
 /** A call as it was when it was made: what the caller changes later does not reach it. */
@@ -211,7 +218,12 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
       known?.done === true ? (known.output as R) : await current.run(self, async () => body(self))
     outcome = { status: 'ok', output }
   } catch (error) {
-    outcome = { status: self.signal.aborted ? 'cancelled' : 'error', error }
+    const partial = call.partial?.()
+    outcome = {
+      status: self.signal.aborted ? 'cancelled' : 'error',
+      error,
+      ...(partial === undefined ? {} : { partial }),
+    }
   }
   return tell(call, begun, outcome)
 }
@@ -308,12 +320,11 @@ async function writeEnd<R>(
   outcome: StepOutcome<R>,
 ): Promise<number> {
   const { status } = outcome
-  const result =
-    outcome.status === 'ok'
-      ? outcome.output === undefined
-        ? {}
-        : { output: outcome.output }
-      : { error: errorData(outcome.error) }
+  const output = outcome.status === 'ok' ? outcome.output : outcome.partial
+  const result = {
+    ...(output === undefined ? {} : { output }),
+    ...(outcome.status === 'ok' ? {} : { error: errorData(outcome.error) }),
+  }
   const appended = await run.appendAll([
     ...(events.ended?.(outcome) ?? []),
     { type: 'step/end', data: { id, status, ...result } },
