@@ -10,6 +10,7 @@ import type {
   AgentEnd,
   AgentStart,
   Effect,
+  ErrorData,
   EventMap,
   StepEnd,
   StepStart,
@@ -54,8 +55,8 @@ export class Recording {
   readonly order: RecordedStep[] = []
   /** Values that were drawn, by key. */
   readonly ticks = new Map<string, { readonly value: unknown; readonly seq: number }>()
-  /** Seqs of `agent/abort`, and how many steps had ended by then. */
-  readonly aborts: { readonly seq: number; readonly after: number; readonly data: unknown }[] = []
+  /** Where the signal was aborted: how many steps had ended by then. */
+  readonly aborts: { readonly after: number; readonly reason: ErrorData | undefined }[] = []
   began: AgentMark<AgentStart> | undefined
   ended: AgentMark<AgentEnd> | undefined
   private readonly inside = new Map<string, RecordedStep[]>()
@@ -103,7 +104,7 @@ export class Recording {
     const data = event.data as never
     if (type === 'step/start') this.begin(view, seq, data, byId)
     else if (type === 'step/end') this.end(seq, data, byId)
-    else if (type === 'agent/abort') this.aborts.push({ seq, after: this.order.length, data })
+    else if (type === 'agent/abort') this.takeAbort(data)
     else if (type === 'agent/start') {
       this.began = { view, seq, data }
       this.ended = undefined
@@ -112,6 +113,10 @@ export class Recording {
       for (const [key, value] of (data as EventMap['tick']).values)
         if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
+  }
+
+  private takeAbort({ reason }: { readonly reason?: ErrorData }): void {
+    this.aborts.push({ after: this.order.length, reason })
   }
 
   private begin(

@@ -293,10 +293,7 @@ export interface SourceRecord {
   readonly [mark: string]: unknown
 }
 
-/**
- * The data of each known event type. Add your own:
- * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
- */
+/** By type; the top of this file says how to add your own. */
 export interface EventMap {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }
