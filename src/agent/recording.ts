@@ -6,14 +6,7 @@
 import { reviveError } from '../core/error-revive.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
-import type {
-  AgentEnd,
-  AgentStart,
-  Effect,
-  EventMap,
-  StepEnd,
-  StepStart,
-} from '../core/event-map.js'
+import type { AgentEnd, AgentStart, Effect, StepEnd, StepStart, Tick } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
 import type { StepOutcome } from '../store/steps.js'
 
@@ -109,7 +102,7 @@ export class Recording {
       this.ended = undefined
     } else if (type === 'agent/end') this.ended = { view, seq, data }
     else if (type === 'tick') {
-      for (const [key, value] of (data as EventMap['tick']).values)
+      for (const [key, value] of (data as Tick).values)
         if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
   }
