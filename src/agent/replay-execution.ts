@@ -157,7 +157,7 @@ export class ReplayExecution extends AgainExecution {
   }
 
   private async diverge({ ask, tell }: Unknown): Promise<void> {
-    const now = { path: this.pathOf(ask.key), run: this.run.id, seq: this.seqs.get(ask.key) }
+    const now = { path: this.pathOf(ask.key), run: this.run, seq: this.seqs.get(ask.key) }
     const { divergence, taken } = await classify(this.recording, ask, now)
     if (taken !== undefined) {
       taken.asked = true

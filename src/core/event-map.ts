@@ -58,9 +58,8 @@ export interface StepEnd {
 
 /**
  * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache
- * and
- * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is
- * converted.
+ * and what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise
+ * is converted.
  */
 export interface Usage {
   readonly inputTokens?: number
