@@ -5,7 +5,7 @@
  */
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
-import type { AgentEnd } from '../core/event-map.js'
+import type { AgentEnd, ErrorData } from '../core/event-map.js'
 import type { KnownAsk, StepAnswer, StepAnswerer, StepAsk } from '../store/answers.js'
 import type { NewEvent } from '../store/new-event.js'
 import type { Run } from '../store/run.js'
@@ -140,8 +140,30 @@ function endOf(outcome: AgentOutcome): NewEvent {
   return { type: 'agent/end', data }
 }
 
+function abortData(reason: unknown): { readonly reason?: ErrorData } {
+  return reason === undefined ? {} : { reason: errorData(reason) }
+}
+
 /** The first time: every body runs. */
 export class FirstExecution extends Execution {
+  private aborting: Promise<unknown> | undefined
+
+  constructor(run: Run, signal: AbortSignal | undefined) {
+    super(run, signal)
+    // Where it lies among the ends of steps is where a replay aborts.
+    const note = (): void => {
+      this.aborting = run.append('agent/abort', abortData(this.signal.reason))
+      // Who waits for the end of the function is told.
+      this.aborting.catch(() => {})
+    }
+    if (this.signal.aborted) note()
+    else this.signal.addEventListener('abort', note, { once: true })
+  }
+
+  protected override async beforeEnd(): Promise<void> {
+    await this.aborting
+  }
+
   async answer(): Promise<StepAnswer> {
     return { how: 'live' }
   }

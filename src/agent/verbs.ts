@@ -97,7 +97,13 @@ async function replay<I, O>(
   const { name } = start
   const input = ('input' in options ? options.input : start.input) as I
   const parent = await parentLink(source, undefined, 'replay')
-  const run = await store.createRun({ name, parent, durability: 'os' })
+  const { id } = options
+  const run = await store.createRun({
+    name,
+    parent,
+    durability: 'os',
+    ...(id === undefined ? {} : { id }),
+  })
   return closing(run, async () => {
     await begin(run, { name, input, verb: 'replay', ...keptOf(start), code: codeOf(agent) })
     const execution = new ReplayExecution(run, recording, options.signal)

@@ -57,6 +57,8 @@ export interface Resumed<O> extends Executed<O> {
 }
 
 export interface ReplayOptions {
+  /** The exact id of the replay's own run; one is made of date and name unless told. */
+  readonly id?: string
   readonly signal?: AbortSignal
   /**
    * `pure`: bodies of steps with effect `none` are run all the same, and held against the
