@@ -31,6 +31,7 @@ export abstract class AgainExecution extends Execution {
     signal?.addEventListener('abort', () => abort.abort(signal.reason), { once: true })
     if (signal?.aborted === true) abort.abort(signal.reason)
     super(run, abort.signal)
+    this.globals = recording.began?.data.globals === true
     this.abort = abort
     this.gate = new OrderGate({
       places: recording.order.length,

@@ -12,6 +12,7 @@ import type { Run } from '../store/run.js'
 import { keyMaker } from '../store/step-identity.js'
 import type { Step } from '../store/steps.js'
 import { Deliveries } from './deliveries.js'
+import { withGlobals } from './globals.js'
 
 /** How a function went. */
 export type AgentOutcome =
@@ -22,6 +23,8 @@ export type AgentOutcome =
 export type AgentFunction<I, O> = (run: Run, input: I) => O | Promise<O>
 
 export abstract class Execution implements StepAnswerer {
+  /** Whether clock and random numbers of JavaScript itself are the run's. */
+  globals = false
   readonly sites = true
   over = false
   readonly signal: AbortSignal
@@ -91,11 +94,16 @@ export abstract class Execution implements StepAnswerer {
 
   protected async outcome<I, O>(agent: AgentFunction<I, O>, input: I): Promise<AgentOutcome> {
     try {
-      return { status: 'ok', output: await agent(this.run, input) }
+      return { status: 'ok', output: await this.call(agent, input) }
     } catch (error) {
       if (error instanceof DaglogError && UNWRITABLE.has(error.code)) throw error
       return { status: this.signal.aborted ? 'cancelled' : 'error', error }
     }
+  }
+
+  private async call<I, O>(agent: AgentFunction<I, O>, input: I): Promise<O> {
+    const { run } = this
+    return this.globals ? withGlobals(run, async () => agent(run, input)) : agent(run, input)
   }
 
   /** The function has returned; what it left running may still be told something. */

@@ -11,9 +11,9 @@ import type {
   AgentStart,
   Effect,
   ErrorData,
-  EventMap,
   StepEnd,
   StepStart,
+  Tick,
 } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
 import type { StepOutcome } from '../store/steps.js'
@@ -110,7 +110,7 @@ export class Recording {
       this.ended = undefined
     } else if (type === 'agent/end') this.ended = { view, seq, data }
     else if (type === 'tick') {
-      for (const [key, value] of (data as EventMap['tick']).values)
+      for (const [key, value] of (data as Tick).values)
         if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
   }

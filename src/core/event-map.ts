@@ -1,14 +1,8 @@
 /**
- * The data of each known event type, as an open interface. Types only. Add your own by declaration:
- *
- *     declare module 'daglog' {
- *       interface EventMap {
- *         'cart/add': { sku: string }
- *       }
- *     }
+ * The data of each known event type, as an open interface. Types only.
  * @see docs/format.md#events
  */
-import type { AgentEnd, AgentStart } from './agent-events.js'
+import type { AgentEnd, AgentStart, Tick } from './agent-events.js'
 import type { Content } from './content.js'
 import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
@@ -339,8 +333,7 @@ export interface EventMap {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
-  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
-  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
+  tick: Tick
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage

@@ -18,6 +18,11 @@ export interface RecordOptions {
   /** The exact id of the run; one is made of date and name unless told. */
   readonly id?: string
   readonly signal?: AbortSignal
+  /**
+   * `Date`, `Math.random`, `crypto.randomUUID` and `getRandomValues` are those of the run as well, for
+   * the function and all that it begins, now and whenever it is run again.
+   */
+  readonly globals?: boolean
 }
 
 /** How a function went. */
