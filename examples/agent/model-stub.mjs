@@ -83,3 +83,6 @@ export async function startModel({ onRequest = () => {}, delayMs = 1 } = {}) {
     },
   }
 }
+
+// node model-stub.mjs: prints where it listens, and goes on until it is stopped.
+if (process.argv[1] === import.meta.filename) console.log((await startModel()).baseURL)

@@ -1,16 +1,20 @@
 /**
- * The demo: one agent, three questions, one changed byte, one kill.
+ * The demo: one agent, three questions, one changed byte, one kill; and an agent whose model is switched off.
  * node examples/demo/main.mjs (after a build); leaves nothing behind.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
 
 const AGENT = fileURLToPath(new URL('agent.mjs', import.meta.url))
 const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** An agent that knows nothing of daglog's recorder, with the official SDK, and the model that it asks. */
+const PLANNER = fileURLToPath(new URL('../agent/agent.mjs', import.meta.url))
+const MODEL = fileURLToPath(new URL('../agent/model-stub.mjs', import.meta.url))
 const colour = process.stdout.isTTY && !process.env.NO_COLOR
 
 const title = (text) => console.log(`\n${colour ? styleText(['bold', 'cyan'], text) : text}`)
@@ -22,7 +26,8 @@ process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 
 /** Run a daglog command as a person would, and show it with what it printed. */
 function daglog(args, { dir = store, expect = 0, lines = Number.POSITIVE_INFINITY } = {}) {
-  console.log(dim(`  $ daglog ${args.join(' ')}`))
+  const said = args.map((arg) => (arg.includes('/') && !arg.includes('//') ? basename(arg) : arg))
+  console.log(dim(`  $ daglog ${said.join(' ')}`))
   const env = { ...process.env, ...(colour ? { FORCE_COLOR: '1' } : {}) }
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, '--store', dir, ...args], {
     encoding: 'utf8',
@@ -55,6 +60,24 @@ daglog(['show', 'audit'])
 
 title('3. Would it do it again? The recorded graph, every payload checked; no network, no token.')
 daglog(['replay', 'audit'])
+
+title('And with a model? Its calls are recorded on the wire; then the model is switched off.')
+const model = spawn(process.execPath, [MODEL], { stdio: ['ignore', 'pipe', 'inherit'] })
+const [listening] = await once(model.stdout.setEncoding('utf8'), 'data')
+const planner = (memory) => [
+  '--',
+  process.execPath,
+  PLANNER,
+  join(home, memory),
+  'trip',
+  listening.trim(),
+]
+daglog(['record', '--name', 'trip', ...planner('live')])
+model.kill()
+await once(model, 'exit')
+console.log('  The model is gone. The same program again, each answer byte for byte from the log:')
+daglog(['replay', '@last', ...planner('again')])
+daglog(['show', '@last'], { lines: 14 })
 
 title('Is the record as it was written?')
 daglog(['verify', 'audit'])

@@ -67,10 +67,17 @@ export class FsObjects {
     { direct, dense = false }: { readonly direct: boolean; readonly dense?: boolean },
   ): Promise<void> {
     const open = this.of(run)
-    const isNew = ({ hash }: StoredObject): boolean => !open.has(hash) && !this.packs.keeps(hash)
+    let looked = false
+    const isPacked = (hash: Hash): boolean => {
+      const kept = this.packs.keeps(hash, !looked)
+      looked = true
+      return kept
+    }
     const blockBytes = dense ? DENSE_BLOCK_BYTES : PACK_BLOCK_BYTES
-    if (direct) await this.packs.add(objects.filter(isNew), { blockBytes })
-    else await open.exclusive(() => open.put(objects.filter(isNew), this.torn(run)))
+    if (direct) {
+      const fresh = objects.filter(({ hash }) => !open.has(hash) && !isPacked(hash))
+      await this.packs.add(fresh, { blockBytes })
+    } else await open.exclusive(() => open.put(objects, this.torn(run), isPacked))
   }
 
   private torn(run: string): (atByte: number, bytes: Buffer) => void {
@@ -80,6 +87,9 @@ export class FsObjects {
   get(hash: Hash, run: string | undefined): Uint8Array | undefined {
     if (run === undefined) return this.packs.get(hash)
     const open = this.of(run)
+    // Most are where packs were known to be; that costs no look at the disk.
+    const known = open.knows(hash) ? undefined : this.packs.getKnown(hash)
+    if (known !== undefined) return known
     const found = open.get(hash) ?? this.packs.get(hash)
     return found === undefined && open.renewed() ? open.get(hash) : found
   }

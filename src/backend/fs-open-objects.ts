@@ -46,6 +46,11 @@ export class FsOpenObjects {
     return this.disk.sizeOf(this.path) ?? 0
   }
 
+  /** Whether it was there when we last looked. */
+  knows(hash: Hash): boolean {
+    return this.records.has(hash)
+  }
+
   has(hash: Hash): boolean {
     if (this.records.has(hash)) return true
     this.refresh()
@@ -108,15 +113,17 @@ export class FsOpenObjects {
   }
 
   /**
-   * Append those that are new, durably on return. What a crash left half-written at the end is cut first,
+   * Append those that are neither here nor `elsewhere`, durably on return. What a crash left half-written at the end is cut first,
    * through `keepTorn`: nobody was ever told that it is there.
    */
   async put(
     objects: readonly StoredObject[],
     keepTorn: (atByte: number, bytes: Buffer) => void,
+    elsewhere: (hash: Hash) => boolean,
   ): Promise<void> {
     if (this.failure !== undefined) throw this.failure
-    const fresh = objects.filter(({ hash }) => !this.has(hash))
+    this.refresh()
+    const fresh = objects.filter(({ hash }) => !this.records.has(hash) && !elsewhere(hash))
     if (fresh.length === 0) return
     try {
       await this.append(encodeObjectRecords(fresh), keepTorn)

@@ -52,10 +52,12 @@ export class FsPacks {
   /**
    * Whether it need not be written again: a pack holds it, and would survive power loss, which whoever
    * made the pack may not have seen to. A pack that cannot be opened saves nobody any work.
+   * @param again Whether to look for new packs before saying no; once is enough for many.
    */
-  keeps(hash: Hash): boolean {
+  keeps(hash: Hash, again = true): boolean {
     try {
-      if (!this.has(hash)) return false
+      if (this.search(hash, (reader) => reader.has(hash) || undefined, again) === undefined)
+        return false
     } catch {
       return false
     }
@@ -79,8 +81,23 @@ export class FsPacks {
     return found
   }
 
+  /** The same from packs that are known; undefined where it takes another look, or is damaged. */
+  getKnown(hash: Hash): Uint8Array | undefined {
+    if (!this.listed) return undefined
+    try {
+      return this.search(hash, (reader) => reader.read(hash)?.bytes, false)
+    } catch {
+      // Whoever asks for it then is told what is wrong.
+      return undefined
+    }
+  }
+
   /** Ask the packs that may hold the object; look at the directory again before saying no. */
-  private search<R>(hash: Hash, ask: (reader: PackReader) => R | undefined): R | undefined {
+  private search<R>(
+    hash: Hash,
+    ask: (reader: PackReader) => R | undefined,
+    again = true,
+  ): R | undefined {
     if (!this.listed) this.list()
     const trouble: unknown[] = []
     for (let round = 0; ; round += 1) {
@@ -95,7 +112,7 @@ export class FsPacks {
           else trouble.push(error)
         }
       }
-      if (round > 0 || !this.list()) break
+      if (round > 0 || !again || !this.list()) break
     }
     for (const error of [...trouble, ...this.unreadable.values()]) throw error
     return undefined

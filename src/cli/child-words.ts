@@ -1,6 +1,6 @@
 /**
- * What a verb says about the child it runs, and to it: what its run is called, and what a program that uses the library
- * finds in its environment.
+ * What a verb says about the child it runs, and to it: what its run is called, and what a program
+ * that uses the library finds in its environment.
  */
 import { basename } from 'node:path'
 import type { Store } from '../store/store.js'
@@ -8,7 +8,8 @@ import type { Store } from '../store/store.js'
 const INTERPRETERS = /^(node|nodejs|deno|bun|npx|tsx|python[\d.]*|uv|ruby|sh|bash|zsh|env)(\.exe)?$/
 
 /**
- * The name of the program, not of what interprets it. Arguments are not kept: they may hold secrets.
+ * The name of the program, not of what interprets it. Arguments are not kept: they may hold
+ * secrets.
  */
 export function nameOfCommand(words: readonly string[]): string {
   const [program = 'run', ...args] = words

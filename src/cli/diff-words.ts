@@ -11,29 +11,42 @@ const PREVIEW_LENGTH = 60
 const LINE_LENGTH = 120
 const CHANGES_SHOWN_MAX = 12
 
+/** What the two sides are called. */
+export interface SideNames {
+  readonly left: string
+  readonly right: string
+}
+
+const SIDES: SideNames = { left: 'left', right: 'right' }
+
 /** One line: what differs, and where. */
-export function differenceWords(difference: Difference): readonly Piece[] {
+export function differenceWords(difference: Difference, sides = SIDES): readonly Piece[] {
   const { kind, path, left, right, inside, tainted, soft } = difference
   const words: Piece[] = []
-  if (kind === 'missing') words.push(['red', 'only left: '], ['bold', path])
-  else if (kind === 'extra') words.push(['green', 'only right: '], ['bold', path])
-  else if (kind === 'event') words.push(['yellow', eventSides(left, right)], ['bold', path])
+  if (kind === 'missing') words.push(['red', `only ${sides.left}: `], ['bold', path])
+  else if (kind === 'extra') words.push(['green', `only ${sides.right}: `], ['bold', path])
+  else if (kind === 'event') words.push(['yellow', eventSides(left, right, sides)], ['bold', path])
   else words.push(['yellow', kind], ' of ', ['bold', path])
-  words.push(['dim', `  ${places(left, right)}`])
+  words.push(['dim', `  ${places(left, right, sides)}`])
   if (inside !== undefined) words.push(['dim', `  ${countText(inside, 'step')} inside`])
   if (tainted === true) words.push(['dim', '  follows from an earlier one'])
   if (soft === true) words.push(['dim', '  makes no run differ'])
   return words
 }
 
-function eventSides(left: DifferenceSide | undefined, right: DifferenceSide | undefined): string {
-  if (left === undefined) return 'event only right: '
-  return right === undefined ? 'event only left: ' : 'event '
+type Side = DifferenceSide | undefined
+
+function eventSides(left: Side, right: Side, sides: SideNames): string {
+  if (left === undefined) return `event only ${sides.right}: `
+  return right === undefined ? `event only ${sides.left}: ` : 'event '
 }
 
-function places(left: DifferenceSide | undefined, right: DifferenceSide | undefined): string {
-  return Object.entries({ left, right })
-    .flatMap(([side, at]) =>
+function places(left: Side, right: Side, sides: SideNames): string {
+  return [
+    { side: sides.left, at: left },
+    { side: sides.right, at: right },
+  ]
+    .flatMap(({ side, at }) =>
       at === undefined ? [] : [`${side} ${at.id === undefined ? '' : `${at.id} `}seq ${at.seq}`],
     )
     .join(', ')
@@ -92,4 +105,12 @@ function textLines(text: { readonly left: string; readonly right: string }): (re
     if (line.startsWith('+')) return [['green', shown]]
     return [[line.startsWith('-') ? 'red' : 'dim', shown]]
   })
+}
+
+/** Two long texts as sizes and a patch; both are in the runs. */
+export function withPatch({ text, ...difference }: Difference): Record<string, unknown> {
+  if (text === undefined) return { ...difference }
+  const patch = textPatch(text)
+  const sizes = { left: Buffer.byteLength(text.left), right: Buffer.byteLength(text.right) }
+  return { ...difference, text: { sizes, ...(patch === undefined ? {} : { patch }) } }
 }

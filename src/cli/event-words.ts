@@ -9,6 +9,7 @@ import { EXCHANGE_WORDS } from './exchange-words.js'
 import { contentWords, usageWords } from './message-words.js'
 import type { Piece } from './output.js'
 import { refPreview, refText } from './ref-preview.js'
+import { THREAD_WORDS } from './thread-words.js'
 
 type Members = Readonly<Record<string, unknown>>
 type Words = (event: RunEvent, data: Members) => readonly Piece[] | undefined
@@ -69,6 +70,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     ...usageWords(data.usage),
   ],
   ...EXCHANGE_WORDS,
+  ...THREAD_WORDS,
   'log/gap': (_, data) => [
     ['red', `${scalar(data.bytes)} bytes at ${scalar(data.offset)} cannot be read`],
     ': ',

@@ -18,6 +18,7 @@ const EXIT_OF_CODE: Readonly<Partial<Record<string, ExitCode>>> = {
   EVENT_INVALID: 2,
   VALUE_UNSUPPORTED: 2,
   BUNDLE_INVALID: 3,
+  HAR_INVALID: 3,
 }
 
 /** Where an error has no cause of its own, this is what its kind means. */

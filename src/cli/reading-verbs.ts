@@ -248,4 +248,28 @@ export const READING_VERBS: readonly Verb[] = [
     exits: [0, 1, 3, 4, 5],
     load: async () => (await import('./verb-diff.js')).diff,
   },
+  {
+    name: 'bisect',
+    summary:
+      'Find the first step where a bad run parts from a good one, and the chain of causes from there',
+    arguments: [
+      { name: 'GOOD', summary: 'a run as it should be' },
+      { name: 'BAD', summary: 'a run of the same work that went wrong' },
+    ],
+    flags: [
+      {
+        name: 'step',
+        type: 'text',
+        value: 'ID',
+        summary:
+          'a step of BAD to explain; else the first that failed there, or the last to differ',
+      },
+    ],
+    examples: [
+      { command: 'daglog bisect @last~1 @last', says: 'exit 4: they part nowhere' },
+      { command: 'daglog bisect score-3f2a score-77c1 --step n9', says: 'what made n9 differ' },
+    ],
+    exits: [0, 1, 3, 4, 5],
+    load: async () => (await import('./verb-bisect.js')).bisect,
+  },
 ]

@@ -1,5 +1,6 @@
 /** `daglog replay RUN -- CMD...`: a program again, answered from a run, without any network. */
 import { attend } from '../http/proxy/attend.js'
+import { checkProgram } from '../http/proxy/run-child.js'
 import type { Coverage } from '../http/proxy/sightings.js'
 import type { Call } from './call.js'
 import { libraryEnvironment } from './child-words.js'
@@ -12,13 +13,14 @@ const MISS: ExitCode = 6
 
 export async function replayCommand(call: Call): Promise<ExitCode> {
   const { out } = call
+  const [command = '', ...args] = call.many('CMD')
+  checkProgram({ command, env: process.env })
   call.ownInterrupts = true
   const store = await call.store()
   const from = await store.inspectRun(call.argument('RUN'))
   const run = await replayRun(store, from)
   try {
     const door = await replayingDoor(from, run)
-    const [command = '', ...args] = call.many('CMD')
     const library = libraryEnvironment(store, { mode: 'replay', run: run.id, from: from.id })
     const { exit, coverage, seal } = await attend({
       ...door,

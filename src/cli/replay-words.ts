@@ -1,5 +1,6 @@
 /**
- * How a replay went, in words for people: the verdict in one line, and each miss with the nearest that is recorded.
+ * How a replay went, in words for people: the verdict in one line, and each miss with the nearest
+ * that is recorded.
  */
 import type { Miss, RequestDifference } from '../http/exchange.js'
 import type { ReplayReport } from '../http/replayer.js'

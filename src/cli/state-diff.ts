@@ -7,6 +7,7 @@ import type { ExitCode } from './exit-codes.js'
 import type { Output } from './output.js'
 import { countText } from './quantity.js'
 import type { RunAt } from './run-at.js'
+import { threadStateAt } from './thread-state.js'
 import { noState } from './verb-state.js'
 
 interface Side {
@@ -48,7 +49,7 @@ export async function stateDiff(
 
 async function sideOf({ view, at }: RunAt): Promise<Side> {
   const seq = at ?? (await view.head())?.seq ?? -1
-  return { seq, tree: await view.stateAt(seq) }
+  return { seq, tree: (await view.stateAt(seq)) ?? (await threadStateAt(view, seq)) }
 }
 
 function factsOf({ seq, tree }: Side): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /**
- * The door of a sidecar for each of its modes, with what it needs of the store; for the verbs that start one.
+ * The door of a sidecar for each of its modes, with what it needs of the store; for the verbs that
+ * start one.
  */
 import { AutoDoor } from '../http/proxy/auto.js'
 import type { Door } from '../http/proxy/door.js'
@@ -73,7 +74,9 @@ export async function autoDoor(from: RunView, into: Run): Promise<TrafficDoor> {
   }
 }
 
-/** The run that a replay writes: it begins in the one that is replayed, which is never written to. */
+/**
+ * The run that a replay writes: it begins in the one that is replayed, which is never written to.
+ */
 export async function replayRun(store: Store, from: RunView): Promise<Run> {
   const { name } = await from.summary()
   const parent = await parentLink(from, undefined, 'replay')

@@ -16,3 +16,14 @@ export const JSONL: Flag = {
   type: 'switch',
   summary: 'print one JSON object a line',
 }
+export const WAIT: Flag = {
+  name: 'wait',
+  type: 'number',
+  value: 'MS',
+  summary: 'how long to wait for another writer; 10000 unless told',
+}
+export const TAKEOVER: Flag = {
+  name: 'takeover',
+  type: 'switch',
+  summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
+}

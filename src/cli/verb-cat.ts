@@ -5,6 +5,7 @@ import type { Hash } from '../core/hash.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { decodedBody, hashedBytes, payloadBytes } from './payload.js'
+import { isShowable } from './showable.js'
 
 const HASH = /^[0-9a-f]{64}$/
 /** A pointer begins with a slash, so an id may hold colons. */
@@ -40,12 +41,4 @@ export async function cat(call: Call): Promise<ExitCode> {
   }
   await out.bytes(bytes)
   return 0
-}
-
-/** Text without anything that a terminal obeys; tabs and line ends are fine. */
-function isShowable(bytes: Uint8Array): boolean {
-  if (!isUtf8(bytes)) return false
-  return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(
-    Buffer.from(bytes).toString(),
-  )
 }

@@ -1,13 +1,12 @@
 /** `daglog diff LEFT RIGHT [--limit N]`, two runs or two states of one */
-import { DIFFERENCES_MAX, type Difference, diffRuns, type RunDiff } from '../store/diff.js'
+import { DIFFERENCES_MAX, diffRuns, type RunDiff } from '../store/diff.js'
 import type { Call } from './call.js'
-import { differenceWords, payloadLines } from './diff-words.js'
+import { differenceWords, payloadLines, withPatch } from './diff-words.js'
 import type { ExitCode } from './exit-codes.js'
 import type { Output } from './output.js'
 import { countText } from './quantity.js'
 import { runAt } from './run-at.js'
 import { stateDiff } from './state-diff.js'
-import { textPatch } from './text-patch.js'
 
 const SHOWN_MAX = 20
 
@@ -86,12 +85,4 @@ function printJson(
     differences: differences.map(withPatch),
     ...rest,
   })
-}
-
-/** Two long texts as sizes and a patch; both are in the runs. */
-function withPatch({ text, ...difference }: Difference): Record<string, unknown> {
-  if (text === undefined) return { ...difference }
-  const patch = textPatch(text)
-  const sizes = { left: Buffer.byteLength(text.left), right: Buffer.byteLength(text.right) }
-  return { ...difference, text: { sizes, ...(patch === undefined ? {} : { patch }) } }
 }

@@ -1,4 +1,4 @@
-/** `daglog import PATH... [--from auto|claude-code|codex|dsh|bundle] [--id ID]` */
+/** `daglog import PATH... [--from auto|claude-code|codex|dsh|bundle|har] [--id ID]` */
 import { open, stat } from 'node:fs/promises'
 import type { BundleSource } from '../store/bundle-import.js'
 import type { Store } from '../store/store.js'
@@ -17,42 +17,47 @@ export async function importRuns(call: Call): Promise<ExitCode> {
   const paths = call.many('PATH')
   if (call.text('id') !== undefined && paths.length > 1)
     throw call.usage('--id names one run, and several files were given', 'one file at a time')
-  const { bundles, transcripts } = await sorted(paths, call.text('from') ?? 'auto')
-  if (transcripts.length > 0) {
-    if (bundles.length > 0)
-      throw call.usage('bundles and transcripts are imported apart', 'one kind at a time')
+  const { bundle, har, transcript } = await sorted(paths, call.text('from') ?? 'auto')
+  if ([bundle, har, transcript].filter((some) => some.length > 0).length > 1)
+    throw call.usage('bundles, HARs and transcripts are imported apart', 'one kind at a time')
+  if (har.length > 0) {
+    const { importHarRuns } = await import('./har-import-report.js')
+    return importHarRuns(call, har)
+  }
+  if (transcript.length > 0) {
     const { importTranscriptRuns } = await import('./import-report.js')
-    return importTranscriptRuns(call, transcripts)
+    return importTranscriptRuns(call, transcript)
   }
-  return importBundles(call, bundles)
+  return importBundles(call, bundle)
 }
 
-async function sorted(
-  paths: readonly string[],
-  from: string,
-): Promise<{ readonly bundles: string[]; readonly transcripts: string[] }> {
-  const bundles: string[] = []
-  const transcripts: string[] = []
+type Kind = 'bundle' | 'har' | 'transcript'
+
+async function sorted(paths: readonly string[], from: string): Promise<Record<Kind, string[]>> {
+  const found: Record<Kind, string[]> = { bundle: [], har: [], transcript: [] }
   for (const path of paths) {
-    const isOne = from === 'bundle' || (from === 'auto' && (await isBundle(path)))
-    if (isOne) bundles.push(path)
-    else transcripts.push(path)
+    const named = from === 'bundle' || from === 'har' ? from : 'transcript'
+    found[from === 'auto' ? await kindOf(path) : named].push(path)
   }
-  return { bundles, transcripts }
+  return found
 }
 
-const BUNDLE_BEGINS = Buffer.from('{"daglog":"bundle"')
+const BUNDLE_BEGINS = /^\{"daglog":"bundle"/
+const HAR_BEGINS = /^(?:\xEF\xBB\xBF)?\s*\{\s*"log"\s*:\s*\{/
+const BEGINS_BYTES = 256
 
-/** A pipe is one: a transcript lies in a file, from which the next import goes on. */
-async function isBundle(path: string): Promise<boolean> {
-  if (path === '-') return true
+/** A pipe is a bundle: a transcript lies in a file, from which the next import goes on. */
+async function kindOf(path: string): Promise<Kind> {
+  if (path === '-') return 'bundle'
   try {
-    if ((await stat(path)).isDirectory()) return false
+    if ((await stat(path)).isDirectory()) return 'transcript'
     const file = await open(path, 'r')
     try {
-      const begins = Buffer.alloc(BUNDLE_BEGINS.length)
+      const begins = Buffer.alloc(BEGINS_BYTES)
       await file.read(begins, 0, begins.length, 0)
-      return begins.equals(BUNDLE_BEGINS)
+      const text = begins.toString('latin1')
+      if (BUNDLE_BEGINS.test(text)) return 'bundle'
+      return HAR_BEGINS.test(text) ? 'har' : 'transcript'
     } finally {
       await file.close()
     }

@@ -1,5 +1,6 @@
 /** `daglog record [--name NAME] [--host HOST]... -- CMD...` */
 import { attend } from '../http/proxy/attend.js'
+import { checkProgram } from '../http/proxy/run-child.js'
 import type { Call } from './call.js'
 import { libraryEnvironment, nameOfCommand } from './child-words.js'
 import { coverageLines } from './coverage-words.js'
@@ -10,13 +11,14 @@ import { recordingDoor } from './traffic-doors.js'
 export async function record(call: Call): Promise<ExitCode> {
   const { out } = call
   const words = call.many('CMD')
+  const [command = '', ...args] = words
+  checkProgram({ command, env: process.env })
   // What was begun is finished and recorded before this process ends.
   call.ownInterrupts = true
   const store = await call.store({ create: true })
   const run = await store.createRun({ name: call.text('name') ?? nameOfCommand(words) })
   try {
     const door = await recordingDoor(run)
-    const [command = '', ...args] = words
     const library = libraryEnvironment(store, { mode: 'record', run: run.id })
     const { exit, coverage } = await attend({
       ...door,

@@ -7,13 +7,14 @@ import type { Tree } from '../value/tree.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { runAt } from './run-at.js'
+import { threadStateAt } from './thread-state.js'
 
 export async function state(call: Call): Promise<ExitCode> {
   const { out } = call
   const store = await call.store()
   const { view, at } = await runAt(store, call.argument('RUN'))
   const pointer = call.optional('POINTER') ?? ''
-  const tree = await view.stateAt(at)
+  const tree = (await view.stateAt(at)) ?? (await threadStateAt(view, at))
   if (tree === undefined) throw noState(view, at)
   const { text, tags } = encodeValue(partOf(tree, { pointer, run: view.id }), '', {
     order: 'sorted',

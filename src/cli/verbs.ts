@@ -3,21 +3,11 @@
  * made from it; a verb that is not here does not exist.
  */
 import { READING_VERBS } from './reading-verbs.js'
+import { TRACE_VERBS } from './trace-verbs.js'
 import { TRAFFIC_VERBS } from './traffic-verbs.js'
 import type { Flag, Verb } from './verb.js'
-import { JSONL, RUN, RUN_AT } from './verb-arguments.js'
+import { JSONL, RUN, RUN_AT, TAKEOVER, WAIT } from './verb-arguments.js'
 
-const WAIT: Flag = {
-  name: 'wait',
-  type: 'number',
-  value: 'MS',
-  summary: 'how long to wait for another writer; 10000 unless told',
-}
-const TAKEOVER: Flag = {
-  name: 'takeover',
-  type: 'switch',
-  summary: 'write even if another writer seems alive; that one can acknowledge nothing more',
-}
 const ID: Flag = { name: 'id', type: 'text', value: 'ID', summary: 'what to call the new run' }
 export const VERBS: readonly Verb[] = [
   {
@@ -180,11 +170,11 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'import',
-    summary: 'Take in transcripts of other programs (or bundles), byte for byte, and print run ids',
+    summary: 'Take in transcripts of other programs, bundles, or HTTP traffic, and print run ids',
     arguments: [
       {
         name: 'PATH',
-        summary: 'a transcript, a folder of them at any depth, or a bundle',
+        summary: 'a transcript, a folder of them at any depth, a bundle, or a HAR',
         many: true,
       },
     ],
@@ -193,7 +183,7 @@ export const VERBS: readonly Verb[] = [
         name: 'from',
         type: 'text',
         value: 'FORM',
-        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle'],
+        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle', 'har'],
         summary: 'what the files are; auto unless told',
       },
       ID,
@@ -204,10 +194,15 @@ export const VERBS: readonly Verb[] = [
         says: 'all sessions; again later: only what is new. Exit 5: something was left out',
       },
       { command: 'daglog import run.daglog', says: 'then: daglog verify' },
+      {
+        command: 'daglog import browser.har',
+        says: 'a run that replays; what a HAR cannot carry is told. Exit 5: an entry was left out',
+      },
     ],
     exits: [0, 1, 3, 5, 7],
     load: async () => (await import('./verb-import.js')).importRuns,
   },
+  ...TRACE_VERBS,
   {
     name: 'fork',
     summary: 'Start a run where another is at an event, and print its id; nothing is copied',

@@ -19,7 +19,10 @@ export function stepKey(options: {
   readonly name: string
   readonly inputDigest: Hash
   readonly occurrence: number
+  /** A key that the caller gave; it stands in the place of the input. */
+  readonly own?: string
 }): Hash {
-  const { parentKey, name, inputDigest, occurrence } = options
-  return sha256(Buffer.from(JSON.stringify(['step/1', parentKey, name, inputDigest, occurrence])))
+  const { parentKey, name, inputDigest, occurrence, own } = options
+  const what = own === undefined ? inputDigest : ['key', own]
+  return sha256(Buffer.from(JSON.stringify(['step/1', parentKey, name, what, occurrence])))
 }

@@ -6,6 +6,8 @@ import type { ErrorData } from './event-map.js'
 
 /** Causes deeper than this are left out; a chain this long is a cycle or a mistake. */
 const CAUSES_MAX = 8
+/** Most members of an `AggregateError` that are kept. */
+const ERRORS_MAX = 64
 
 /** How an error is kept: enough to know it again, its stack as an annotation. */
 export function errorData(error: unknown, depth = 0): ErrorData {
@@ -17,8 +19,26 @@ export function errorData(error: unknown, depth = 0): ErrorData {
     message: stringOf(member(error, 'message')) ?? textOf(error) ?? 'an error without a text',
     ...(code === undefined ? {} : { code: textOf(code) ?? 'unknown' }),
     ...(cause === undefined || depth >= CAUSES_MAX ? {} : { cause: errorData(cause, depth + 1) }),
+    ...aggregated(error, depth),
+    ...thrownAs(error),
     ...(typeof stack !== 'string' || depth > 0 ? {} : { stack }),
   }
+}
+
+/** What several promises failed with, as `Promise.any` says it. */
+function aggregated(error: unknown, depth: number): Pick<ErrorData, 'errors'> {
+  const errors = member(error, 'errors')
+  if (member(error, 'name') !== 'AggregateError' || !Array.isArray(errors)) return {}
+  if (depth >= CAUSES_MAX) return {}
+  return { errors: errors.slice(0, ERRORS_MAX).map((one) => errorData(one, depth + 1)) }
+}
+
+/** Anything may be thrown. */
+function thrownAs(error: unknown): Pick<ErrorData, 'thrown'> {
+  const plain = error === null || typeof error === 'string' || typeof error === 'boolean'
+  return plain || Number.isFinite(error)
+    ? { thrown: error as string | number | boolean | null }
+    : {}
 }
 
 /** A member of an error of any class, of another realm, or of a plain object that was thrown. */

@@ -1,6 +1,5 @@
 /**
- * The data of each known event type, as an open interface. Types only.
- * Add your own by declaration:
+ * The data of each known event type, as an open interface. Types only. Add your own by declaration:
  *
  *     declare module 'daglog' {
  *       interface EventMap {
@@ -9,10 +8,15 @@
  *     }
  * @see docs/format.md#events
  */
+import type { AgentEnd, AgentStart } from './agent-events.js'
 import type { Content } from './content.js'
+import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
-import type { HttpExchange, HttpGap, HttpMiss, HttpStart } from './http-events.js'
+import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+
+export type * from './agent-events.js'
+export type { ErrorData } from './error-shape.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -34,15 +38,6 @@ export interface ParentLink {
   readonly kind: ParentKind
 }
 
-export interface ErrorData {
-  readonly name: string
-  readonly message: string
-  readonly code?: string
-  readonly cause?: ErrorData
-  /** An annotation, never part of a step's identity. */
-  readonly stack?: string
-}
-
 export interface StepStart {
   /** `n1`, `n2`, ... in a run. */
   readonly id: string
@@ -53,20 +48,24 @@ export interface StepStart {
   readonly deps?: readonly string[]
   readonly input?: unknown
   readonly effect?: Effect
+  /** Places of the input that are no part of the key, as JSON pointers. */
+  readonly ignore?: readonly string[]
+  /** Where in the code it was called; an annotation, never part of its identity. */
+  readonly site?: string
 }
 
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
+  /** Beside an error: what came of it before it broke off. */
   readonly output?: unknown
   readonly error?: ErrorData
 }
 
 /**
  * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache
- * and
- * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is
- * converted.
+ * and what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise
+ * is converted.
  */
 export interface Usage {
   readonly inputTokens?: number
@@ -341,6 +340,12 @@ export interface EventMap {
   }
   'step/start': StepStart
   'step/end': StepEnd
+  'agent/start': AgentStart
+  'agent/end': AgentEnd
+  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
+  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
+  /** The signal of the function was aborted here. */
+  'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage
   'assistant/chunk': AssistantChunk
   'assistant/message': AssistantMessage
@@ -387,6 +392,7 @@ export interface EventMap {
   'http/exchange': HttpExchange
   'http/miss': HttpMiss
   'http/gap': HttpGap
+  'http/import': HttpImport
   note: unknown
 }
 

@@ -108,3 +108,27 @@ export interface HttpGap {
   /** Why, in the system's words. */
   readonly reason: string
 }
+
+/** The exchanges of this run were told by a file, and not recorded here. */
+export interface HttpImport {
+  /** `har`, or any other name. */
+  readonly format: string
+  /** Where it lay. */
+  readonly path: string
+  readonly bytes: number
+  /** Of the file. */
+  readonly sha256: Hash
+  /** The program that wrote it, where it says so. */
+  readonly creator?: string
+  /** In the file; in the run. */
+  readonly entries: number
+  readonly exchanges: number
+  /** Entries, counted from 0, of which no exchange could be made. */
+  readonly refused: readonly { readonly entry: number; readonly reason: string }[]
+  /** What entries say that is not taken over, or had to be put together. */
+  readonly lost: readonly { readonly what: string; readonly count: number }[]
+  /** What a recorder would have seen and such files never hold. */
+  readonly neverHeld: readonly string[]
+  /** Version of daglog that took it in. */
+  readonly daglog: string
+}

@@ -82,6 +82,10 @@ export const CHUNK_PIECES_MAX = 64
  * A piece of a streamed message waits at most about this long for others to share its frame, in ms.
  */
 export const CHUNK_WAIT_MS = 1000
+
+/** Values of `run.now` and its like that wait in memory for the next event, at most. */
+export const TICK_PIECES_MAX = 32
+
 /** Longest line that a pattern is matched against as a whole, in bytes; a longer one is cut. */
 export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 
@@ -109,3 +113,6 @@ export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024
 
 /** A body with a content-encoding is kept with it up to this many bytes; a longer one without. */
 export const HTTP_CODED_BYTES_MAX = 8 * 1024 * 1024
+
+/** A HAR is read up to this size, since it is one JSON document, in bytes. */
+export const HAR_FILE_BYTES_MAX = 256 * 1024 * 1024

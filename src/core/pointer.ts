@@ -81,3 +81,23 @@ export function replaceAt(root: unknown, pointer: string, value: unknown): unkno
   })
   return root
 }
+
+/**
+ * The value without what lies at these pointers; a place that is not there is no matter. Copies
+ * what it
+ * changes, and shares the rest.
+ */
+export function withoutPointers(root: unknown, pointers: readonly string[]): unknown {
+  return pointers.reduce((value, pointer) => withoutKeys(value, pointerKeys(pointer)), root)
+}
+
+function withoutKeys(value: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (key === undefined) return undefined
+  const { found, value: member } = ownMember(value, key)
+  if (!found) return value
+  const copy = Array.isArray(value) ? [...value] : { ...(value as Record<string, unknown>) }
+  // In a list the others keep their places.
+  if (rest.length === 0 && !Array.isArray(copy)) delete (copy as Record<string, unknown>)[key]
+  else replaceAt(copy, pointerStep(key), rest.length === 0 ? null : withoutKeys(member, rest))
+  return copy
+}

@@ -1,5 +1,6 @@
 /**
- * Which steps of a run use what earlier ones gave: declared (`deps`), nested (one inside the other), or
+ * Which steps of a run use what earlier ones gave: declared (`deps`), nested (one inside the
+ * other), or
  * inferred, where a step's input holds a value that an earlier step gave. A fold over step events.
  * Goes by whole values, hashed: a text that was put into a longer one is not found, a value that is
  * alike by chance (short, or the same from many) makes no edge.
@@ -33,7 +34,8 @@ export interface FlowEdge {
   /** Pieces beyond those. */
   readonly more?: number
   /**
-   * Id of a step of the same name that this one uses and that has used the same before: a history that
+   * Id of a step of the same name that this one uses and that has used the same before: a history
+   * that
    * grows from call to call holds all of it again. Such an edge comes without its pieces.
    */
   readonly through?: string
@@ -59,7 +61,10 @@ interface Given {
   /** The latest, in order of their ends. */
   readonly givers: Giver[]
   total: number
-  /** Whether it was ever all that a step gave, or an object or a list: then being common is no chance. */
+  /**
+   * Whether it was ever all that a step gave, or an object or a list: then being common is no
+   * chance.
+   */
   solid: boolean
 }
 
@@ -69,7 +74,8 @@ interface Use {
 }
 
 /**
- * What one step uses: places of steps in the graph, and what of them was found; or, of what only grew
+ * What one step uses: places of steps in the graph, and what of them was found; or, of what only
+ * grew
  * along, the place of the step that it came through.
  */
 type Uses = ReadonlyMap<number, Use | number>
@@ -156,7 +162,10 @@ export class DataFlow {
     this.#uses.push(found.length === 0 ? NO_USES : this.#withoutGrown(usesOf(found), node))
   }
 
-  /** Of a thousand calls with one history, each would list all before it: kept is which one it came through. */
+  /**
+   * Of a thousand calls with one history, each would list all before it: kept is which one it came
+   * through.
+   */
   #withoutGrown(uses: ReadonlyMap<number, Use>, node: FlowNode): Uses {
     const declared = new Set(node.deps.map((dep) => this.#places.get(dep)))
     const calls = [...uses.keys()].filter((at) => this.nodes[at]!.name === node.name)
@@ -239,7 +248,10 @@ export class DataFlow {
     this.#partly.push({ seq, type, why: `${member} was looked at in part` })
   }
 
-  /** Edges to each step, in order of start; those to one step in the order of the steps they are from. */
+  /**
+   * Edges to each step, in order of start; those to one step in the order of the steps they are
+   * from.
+   */
   *edges(): Generator<FlowEdge, void> {
     for (const node of this.nodes) yield* this.edgesTo(node.id)
   }

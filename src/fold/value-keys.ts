@@ -1,7 +1,8 @@
 /**
  * Values inside a value, each under a key that equals another's exactly where their digests do
  * (`core/canonical.ts`): the order of members does not count.
- * A key is made of the keys inside, so all of a payload costs one pass; only values that tell where they
+ * A key is made of the keys inside, so all of a payload costs one pass; only values that tell
+ * where they
  * came from are given out. Knows no step.
  */
 import type { Ref } from '../core/body.js'
@@ -25,7 +26,10 @@ export interface KeyedValue {
   readonly key: string
   /** Whether it is an object or a list. */
   readonly container: boolean
-  /** Where it is, from the payload on; of something inside a text of JSON: behind the text's own pointer. */
+  /**
+   * Where it is, from the payload on; of something inside a text of JSON: behind the text's own
+   * pointer.
+   */
   pointer(): string
 }
 

@@ -3,6 +3,7 @@
  */
 import type { HttpExchange } from '../core/http-events.js'
 import { exchangeOf } from '../fold/readers/exchange-view.js'
+import { piecesOf } from './chunk-table.js'
 import type { TimedPiece } from './har-event-source.js'
 import type { HarTimings } from './har-log.js'
 
@@ -38,27 +39,10 @@ export function timedPieces(data: HttpExchange): TimedPiece[] {
     return [{ bytes: body, at: end }]
   const pieces: TimedPiece[] = []
   let [from, us] = [0, timing.headUs ?? 0]
-  for (const [length, afterUs] of chunkTable(chunks)) {
-    us += afterUs
+  for (const { bytes: length, waitUs } of piecesOf(chunks, body.length)) {
+    us += waitUs
     pieces.push({ bytes: body.subarray(from, from + length), at: timing.started + us / 1000 })
     from += length
   }
-  if (from < body.length) pieces.push({ bytes: body.subarray(from), at: end })
   return pieces
-}
-
-/** Length and time since the piece before, of each. */
-function* chunkTable(chunks: Uint8Array): Generator<readonly [length: number, afterUs: number]> {
-  const numbers: number[] = []
-  let [value, scale] = [0, 1]
-  for (const byte of chunks) {
-    value += (byte & 0x7f) * scale
-    scale *= 128
-    if (byte >= 0x80) continue
-    numbers.push(value)
-    value = 0
-    scale = 1
-  }
-  for (let at = 0; at + 1 < numbers.length; at += 2)
-    yield [numbers[at] as number, numbers[at + 1] as number]
 }

@@ -15,7 +15,7 @@ import type { RunHead } from '../fold/run-list.js'
 import { Appender, type Draft } from './appender.js'
 import type { StoreContext } from './context.js'
 import type { StandingFrame } from './log-tail.js'
-import type { NewEvent } from './new-event.js'
+import type { EncodedEvent, NewEvent } from './new-event.js'
 import { firstDrafts, metaOf, type RunBeginning } from './run-beginning.js'
 
 /** Writers that are open at once, each with a file and a lock. */
@@ -125,8 +125,13 @@ export class DraftedRun {
   }
 
   /** Append one event; resolves to its seq once it is taken. */
-  async append({ type, data }: NewEvent): Promise<number> {
-    const draft = { type, time: this.context.now(), data: encodeData(data) }
+  append({ type, data }: NewEvent): Promise<number> {
+    return this.appendEncoded({ type, data: encodeData(data) })
+  }
+
+  /** The same of what is encoded already. */
+  async appendEncoded({ type, data }: Pick<EncodedEvent, 'type' | 'data'>): Promise<number> {
+    const draft = { type, time: this.context.now(), data }
     const [appended] = await this.appender.append([draft], { sync: false })
     return appended?.seq ?? -1
   }

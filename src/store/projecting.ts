@@ -7,6 +7,7 @@
  * @see docs/projections.md
  */
 import { decodeData, parseBody, restoreData } from '../core/body.js'
+import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
 import type { Hash } from '../core/hash.js'
 import { FOLD_SNAPSHOT_EVENTS } from '../core/limits.js'
@@ -330,6 +331,8 @@ export class Projecting {
 
   /** A fork begins with what its parent had seen. */
   private async inherit(registry: Registry): Promise<void> {
+    // One that does not ask for the parent works also where that is not in the store.
+    if (registry.all().every(({ projection }) => projection.inherits === false)) return
     for await (const event of inherited(this.run, registry.types())) registry.apply(event)
   }
 
@@ -353,6 +356,14 @@ async function* inherited(
 ): AsyncGenerator<RunEvent> {
   const parent = await run.parent()
   if (parent === undefined) return
+  const end = await parent.run.end()
+  if (end === undefined || end.seq < parent.seq) {
+    throw new DaglogError(
+      'CHAIN_BROKEN',
+      `run ${run.id} begins behind seq ${parent.seq} of run ${parent.run.id}, which can be read up to seq ${end?.seq ?? 'none'} only; try: daglog verify ${parent.run.id}`,
+      { run: run.id, parent: parent.run.id, seq: parent.seq },
+    )
+  }
   yield* inherited(parent.run, types)
   const source = await parent.run.source()
   for await (const event of foldEvents(source, { from: 0, to: parent.seq, types })) {

@@ -85,8 +85,8 @@ export class RunKeeping {
     if (this.notedSeq < 0) await this.note(this.log.head())
   }
 
-  /** Before the writer lets go. */
-  async leave(): Promise<void> {
+  /** Before the writer lets go. @param forLong Whether it is not likely to be back soon. */
+  async leave(forLong = false): Promise<void> {
     await this.sealing
     await this.noting
     if (this.log.appender.failed) return
@@ -96,8 +96,9 @@ export class RunKeeping {
     if (head.seq > this.openedSeq) {
       await this.context.snapshots.write(snapshotKey(this.run.id), head, this.run.index())
     }
-    await this.seal(this.run.index().ended ? 1 : OPEN_OBJECTS_BYTES_MAX)
-    await this.rest()
+    const rests = forLong || this.run.index().ended
+    await this.seal(rests ? 1 : OPEN_OBJECTS_BYTES_MAX)
+    await this.rest(rests ? COLD_ENDED_BYTES_MIN : COLD_OPEN_BYTES_MIN)
   }
 
   private async seal(bytesMin: number): Promise<void> {
@@ -109,9 +110,8 @@ export class RunKeeping {
   }
 
   /** The log of an ended run, and of a very long one what is closed of it, is laid to rest. */
-  private async rest(): Promise<void> {
+  private async rest(bytesMin: number): Promise<void> {
     const { writer, reader } = this.log
-    const bytesMin = this.run.index().ended ? COLD_ENDED_BYTES_MIN : COLD_OPEN_BYTES_MIN
     if (writer.textBytes < bytesMin) return
     const { spans } = await shapeOf(reader)
     const span = spans.find(({ segment }) => segment === writer.segment)

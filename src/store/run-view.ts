@@ -1,7 +1,6 @@
 /**
  * A run to read: its events, its last of a type, its head. Writes nothing and needs no lock.
  */
-
 import type { RunPlace } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -261,9 +260,10 @@ export class RunView {
     return { seq: parent.seq, identity: parent.run as Hash, run: this.parentView.folded }
   }
 
-  private async openParent(run: string): Promise<RunView> {
+  async openParent(run: string): Promise<RunView> {
     const id = (await this.context.heads.refresh()).idOf(run)
-    if (id !== undefined) return new RunView(this.context, id)
+    const { backend } = this.context
+    if (id !== undefined && (await backend.hasRun(id))) return new RunView(this.context, id)
     throw new DaglogError(
       'RUN_NOT_FOUND',
       `run ${this.id} begins with the state of run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,

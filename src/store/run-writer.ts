@@ -26,6 +26,8 @@ export interface OpenRunOptions {
   readonly force?: boolean
   /** How long to wait for another writer, in ms; the store's `lockWaitMs` unless told. */
   readonly lockWaitMs?: number
+  /** Pack its objects and its log once it is closed, though it has not ended. */
+  readonly restOnClose?: boolean
 }
 
 /** What the writing side asks of its run. */
@@ -49,7 +51,10 @@ export class RunWriter {
   held: OpenedLog | undefined
   keeping: RunKeeping | undefined
   private opening: Promise<OpenedLog> | undefined
+  /** Whether something was appended. */
+  unrested = false
   private closing = false
+  private resting = false
   private identityHash: Hash | undefined
   private releasing: Promise<void> = Promise.resolve()
   private idleTimer: NodeJS.Timeout | undefined
@@ -70,9 +75,23 @@ export class RunWriter {
 
   /** For good: nothing is opened any more. */
   close(): Promise<void> {
+    if (this.options.restOnClose === true && this.unrested) return this.closeToRest()
     const released = this.release()
     this.closing = true
     return released
+  }
+
+  private async closeToRest(): Promise<void> {
+    try {
+      await this.opened()
+    } catch (error) {
+      // Whoever writes to it now lays it to rest.
+      if (!(error instanceof DaglogError) || error.code !== 'RUN_LOCKED') throw error
+    }
+    this.resting = true
+    const released = this.release()
+    this.closing = true
+    await released
   }
 
   private async letGo(): Promise<void> {
@@ -85,7 +104,7 @@ export class RunWriter {
     try {
       await log.appender.idle()
       await this.run.leaving()
-      await this.keeping?.leave()
+      await this.keeping?.leave(this.resting)
     } finally {
       await log.writer.release()
     }

@@ -5,13 +5,19 @@
  * @see docs/format.md#steps
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { encodeData, joinData } from '../core/body.js'
-import { stepKey, valueDigest } from '../core/canonical.js'
+import { type EncodedData, encodeData, joinData } from '../core/body.js'
+import { valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'
+import type { Hash } from '../core/hash.js'
+import { withoutPointers } from '../core/pointer.js'
+import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer } from './answers.js'
+import type { Appended } from './appender.js'
+import { type CallSite, callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
+import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
 
 export interface StepOptions {
   /** Ids of steps whose outcome this one uses. */
@@ -21,7 +27,25 @@ export interface StepOptions {
   readonly signal?: AbortSignal
   /** The step inside which this one runs, where async context cannot tell. */
   readonly parent?: Step
+  /**
+   * Its identity among steps of this name in its place, whatever its input: for loops over things
+   * that have names of their own. The same one twice at once is refused.
+   */
+  readonly key?: string
+  /** Places in the input that say nothing of what is asked (ids, times), as JSON pointers. */
+  readonly ignore?: readonly string[]
+  /**
+   * Of a step that began and never ended, so that nobody knows whether it was done: look, and say.
+   * Asked
+   * for when a run is resumed, before the body is run again.
+   */
+  readonly check?: (step: Step) => StepCheck | Promise<StepCheck>
 }
+
+/** What a look at the world says of a step in doubt. */
+export type StepCheck =
+  | { readonly done: false }
+  | { readonly done: true; readonly output?: unknown }
 
 /** What a step's body is given. */
 export interface Step {
@@ -32,6 +56,15 @@ export interface Step {
   readonly name: string
   readonly run: Run
   readonly signal: AbortSignal
+  /** What it was given; in a fork that edits it, what it is given there. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever its caller gave.
+  readonly input: any
+  /**
+   * For services that take one: the same on each retry and resume of this step, another in a fork.
+   * It
+   * does not make anything happen exactly once by itself.
+   */
+  readonly idempotencyKey: string
   /** A step inside this one, also where async context got lost. */
   step<R>(name: string, input: unknown, body: StepBody<R>, options?: StepOptions): Promise<R>
 }
@@ -69,7 +102,12 @@ export function step<R>(
 /** How a step went. */
 export type StepOutcome<R> =
   | { readonly status: 'ok'; readonly output: R }
-  | { readonly status: 'error' | 'cancelled'; readonly error: unknown }
+  | {
+      readonly status: 'error' | 'cancelled'
+      readonly error: unknown
+      /** What came of it before it broke off, where the step keeps that. */
+      readonly partial?: unknown
+    }
 
 /**
  * Session events that are one with a step: after a crash they are there together with its start or
@@ -93,20 +131,134 @@ export interface StepCall<R> {
   readonly body: StepBody<R>
   readonly options: StepOptions
   readonly events?: StepEvents<R>
+  /** Asked when the body has thrown: what came of it until then; undefined where nothing did. */
+  readonly partial?: () => R | undefined
+}
+
+/** A call as it was when it was made: what the caller changes later does not reach it. */
+interface TakenCall<R> extends StepCall<R> {
+  readonly parent: Step | undefined
+  readonly inputDigest: Hash
+  readonly given: EncodedData
+  readonly site: CallSite | undefined
 }
 
 export async function runStep<R>(call: StepCall<R>): Promise<R> {
-  const { run, name, input, hasInput, body, options, events = {} } = call
+  const { run, options } = call
+  const taken = take(call, run.answerer)
+  const { key } = options
+  const leave =
+    key === undefined ? undefined : enterKey({ ...taken, parentKey: taken.parent?.key ?? '', key })
+  try {
+    return run.answerer === undefined
+      ? await runRecorded(taken)
+      : await runAnswered(taken, run.answerer)
+  } finally {
+    leave?.()
+  }
+}
+
+function take<R>(call: StepCall<R>, answerer: StepAnswerer | undefined): TakenCall<R> {
+  const { run, input, hasInput, options } = call
   const outer = options.parent ?? current.getStore()
-  const parent = outer?.run === run ? outer : undefined
-  const parentKey = parent?.key ?? ''
-  // The digest is taken now: the caller may change the input while we wait for the lock.
-  const inputDigest = valueDigest(input)
-  const frozen = encodeData(hasInput ? { input } : {})
+  return {
+    ...call,
+    parent: outer?.run === run ? outer : undefined,
+    inputDigest: valueDigest(
+      options.ignore === undefined ? input : withoutPointers(input, options.ignore),
+    ),
+    given: encodeData(hasInput ? { input } : {}),
+    site: answerer?.sites === true ? callSite() : undefined,
+  }
+}
+
+/** As ever: the body runs, and how often the log has had such a step is part of its identity. */
+async function runRecorded<R>(call: TakenCall<R>): Promise<R> {
+  const { run, parent, name, inputDigest, options } = call
   const id = await run.nextStepId()
-  const keyOf = (occurrence: number): string =>
-    stepKey({ parentKey, name, inputDigest, occurrence })
-  const key = keyOf(run.nextOccurrence(keyOf(0), keyOf))
+  const keyOf = keyMaker({ parentKey: parent?.key ?? '', name, inputDigest, options })
+  const key = run.nextOccurrence(keyOf(0), keyOf)
+  return runBody(call, { id, key: keyOf(key) }, { how: 'live' })
+}
+
+async function runAnswered<R>(call: TakenCall<R>, answerer: StepAnswerer): Promise<R> {
+  const { run, name, input, inputDigest, parent, options, site } = call
+  // The function has returned, and nothing is recorded of what it left running.
+  if (answerer.over) return new Promise<never>(() => {})
+  const asked = { run, name, input, inputDigest, parentKey: parent?.key ?? '', options, site }
+  const ask: KnownAsk = { ...asked, key: answerer.identify(asked) }
+  const answer = await answerer.answer(ask)
+  if (answer.how === 'live') {
+    const id = await run.nextStepId()
+    return runBody(call, { id, key: ask.key, ask, answerer }, answer)
+  }
+  return takeOutcome(call, ask, answer, answerer)
+}
+
+/** Under what a step is written. */
+interface Begun {
+  readonly id: string
+  readonly key: string
+  readonly ask?: KnownAsk
+  readonly answerer?: StepAnswerer
+}
+
+async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer): Promise<R> {
+  const { run, body } = call
+  const { ask, answerer } = begun
+  const input = answer.edited === undefined ? call.input : answer.edited.input
+  const self = stepOf(call, begun, input, await lineageOf(run), answer.edited?.onRead)
+  const given = answer.edited === undefined ? call.given : encodeData({ input })
+  const seq = await writeStart(call, self, given)
+  if (ask !== undefined) answerer?.begun?.(ask, self, seq)
+  let outcome: StepOutcome<R>
+  try {
+    const known = answer.inDoubt === true ? await call.options.check?.(self) : undefined
+    const output =
+      known?.done === true ? (known.output as R) : await current.run(self, async () => body(self))
+    outcome = { status: 'ok', output }
+  } catch (error) {
+    const partial = call.partial?.()
+    outcome = {
+      status: self.signal.aborted ? 'cancelled' : 'error',
+      error,
+      ...(partial === undefined ? {} : { partial }),
+    }
+  }
+  return tell(call, begun, outcome)
+}
+
+function stepOf<R>(
+  { run, name, parent, options }: TakenCall<R>,
+  { id, key, answerer }: Begun,
+  input: unknown,
+  lineage: Hash,
+  onRead?: () => void,
+): Step {
+  const self: Step = {
+    id,
+    key,
+    name,
+    run,
+    get input() {
+      onRead?.()
+      return input
+    },
+    signal: options.signal ?? parent?.signal ?? answerer?.signal ?? new AbortController().signal,
+    idempotencyKey: idempotencyKey(lineage, key),
+    step: (inner, innerInput, innerBody, innerOptions) =>
+      run.step(inner, innerInput, innerBody, { ...innerOptions, parent: self }),
+  }
+  return self
+}
+
+/** @returns The seq of the start. */
+async function writeStart<R>(
+  { run, name, parent, options, events = {}, site }: TakenCall<R>,
+  { id, key }: Pick<Step, 'id' | 'key'>,
+  given: EncodedData,
+): Promise<number> {
+  const at = site?.()
   const start = encodeData({
     id,
     key,
@@ -114,48 +266,111 @@ export async function runStep<R>(call: StepCall<R>): Promise<R> {
     ...(parent === undefined ? {} : { parent: parent.id }),
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(options.effect === undefined ? {} : { effect: options.effect }),
+    ...(options.ignore === undefined ? {} : { ignore: options.ignore }),
+    ...(at === undefined ? {} : { site: at }),
   })
   const begun = (events.start ?? []).map(({ type, data }) => run.encode(type, data))
-  await run.appendEncoded([{ type: 'step/start', data: joinData(start, frozen) }, ...begun])
-  const signal = options.signal ?? parent?.signal ?? new AbortController().signal
-  const self: Step = {
-    id,
-    key,
-    name,
-    run,
-    signal,
-    step: (inner, innerInput, innerBody, innerOptions) =>
-      run.step(inner, innerInput, innerBody, { ...innerOptions, parent: self }),
-  }
-  let output: R
-  try {
-    output = await current.run(self, async () => body(self))
-  } catch (error) {
-    const status = signal.aborted ? 'cancelled' : 'error'
-    await run.appendAll([
-      ...(events.ended?.({ status, error }) ?? []),
-      { type: 'step/end', data: { id, status, error: errorData(error) } },
-    ])
-    throw error
-  }
-  return recordOutput(run, id, output, events)
+  const [first] = await run.appendEncoded([
+    { type: 'step/start', data: joinData(start, given) },
+    ...begun,
+  ])
+  return (first as Appended).seq
 }
 
-/** The work is done; if its outcome cannot be recorded, the log says so before the caller hears of it. */
-async function recordOutput<R>(run: Run, id: string, output: R, events: StepEvents<R>): Promise<R> {
+/** The end is recorded, and then the caller is told. */
+async function tell<R>(
+  call: TakenCall<R>,
+  { id, ask, answerer }: Begun,
+  outcome: StepOutcome<R>,
+): Promise<R> {
+  let recorded: { readonly seq: number; readonly outcome: StepOutcome<R> }
   try {
-    await run.appendAll([
-      ...(events.ended?.({ status: 'ok', output }) ?? []),
-      { type: 'step/end', data: { id, status: 'ok', ...(output === undefined ? {} : { output }) } },
-    ])
-    return output
+    recorded = await recordOutcome(call, id, outcome)
   } catch (error) {
-    if (!(error instanceof DaglogError) || error.kind === 'input') {
-      await run.appendAll([
-        ...(events.ended?.({ status: 'error', error }) ?? []),
-        { type: 'step/end', data: { id, status: 'error', error: errorData(error) } },
-      ])
-    }
+    // The function has returned: of what it left running nothing is recorded, and nobody is told.
+    if (answerer?.over === true) return new Promise<never>(() => {})
     throw error
   }
+  if (ask !== undefined) await answerer?.ended(ask, recorded.seq)
+  if (recorded.outcome.status === 'ok') return recorded.outcome.output
+  throw recorded.outcome.error
+}
+
+/** If an output cannot be recorded, the log says so before the caller hears of it. */
+async function recordOutcome<R>(
+  call: TakenCall<R>,
+  id: string,
+  outcome: StepOutcome<R>,
+): Promise<{ readonly seq: number; readonly outcome: StepOutcome<R> }> {
+  try {
+    return { seq: await writeEnd(call, id, outcome), outcome }
+  } catch (error) {
+    if (outcome.status !== 'ok') throw error
+    if (error instanceof DaglogError && error.kind !== 'input') throw error
+    if (error instanceof DaglogError && error.code === 'CLOSED') throw error
+    const failed: StepOutcome<R> = { status: 'error', error }
+    return { seq: await writeEnd(call, id, failed), outcome: failed }
+  }
+}
+
+/** @returns The seq of the end. */
+async function writeEnd<R>(
+  { run, events = {} }: TakenCall<R>,
+  id: string,
+  outcome: StepOutcome<R>,
+): Promise<number> {
+  const { status } = outcome
+  const output = outcome.status === 'ok' ? outcome.output : outcome.partial
+  const result = {
+    ...(output === undefined ? {} : { output }),
+    ...(outcome.status === 'ok' ? {} : { error: errorData(outcome.error) }),
+  }
+  const appended = await run.appendAll([
+    ...(events.ended?.(outcome) ?? []),
+    { type: 'step/end', data: { id, status, ...result } },
+  ])
+  return (appended.at(-1) as Appended).seq
+}
+
+/** The outcome comes from a log; into this run it is written like any other. */
+async function takeOutcome<R>(
+  call: TakenCall<R>,
+  ask: KnownAsk,
+  answer: RecordedAnswer,
+  answerer: StepAnswerer,
+): Promise<R> {
+  const { run, input } = call
+  const { key } = ask
+  let begun: Begun | undefined
+  let begins: Promise<unknown> | undefined
+  if (answer.write) {
+    begun = { id: await run.nextStepId(), key, ask, answerer }
+    const self = stepOf(call, begun, input, await lineageOf(run))
+    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
+    // Whoever waits for the outcome is told; until then nobody may call it unhandled.
+    begins.catch(() => {})
+    if (answer.recheck !== undefined) recheck(call, self, answer.recheck)
+  }
+  const outcome = (await answer.outcome()) as StepOutcome<R>
+  if (begun !== undefined) {
+    await begins
+    return tell(call, begun, outcome)
+  }
+  await answerer.ended(ask, undefined)
+  if (outcome.status === 'ok') return outcome.output
+  throw outcome.error
+}
+
+/** Run a body that changes nothing, and tell what came of it. */
+function recheck<R>(
+  call: TakenCall<R>,
+  self: Step,
+  compare: (outcome: StepOutcome<unknown>) => void,
+): void {
+  current
+    .run(self, async () => call.body(self))
+    .then(
+      (output) => compare({ status: 'ok', output }),
+      (error: unknown) => compare({ status: 'error', error }),
+    )
 }

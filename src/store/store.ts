@@ -3,6 +3,18 @@
  */
 import type { Backend } from '../backend/backend.js'
 import { DaglogError } from '../core/errors.js'
+import type {
+  AgainVerbs,
+  Agent,
+  Executed,
+  Forked,
+  ForkRunOptions,
+  RecordOptions,
+  Replayed,
+  ReplayOptions,
+  Resumed,
+  ResumeOptions,
+} from './again-verbs.js'
 import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
@@ -46,6 +58,8 @@ export interface StoreOptions {
 export interface CreateRunOptions extends RunBeginning {
   /** The exact id; one is made of date and name unless told. */
   readonly id?: string
+  /** When an append of this run resolves; as the store says unless told. */
+  readonly durability?: Durability
 }
 
 const LOCK_IDLE_MS = 30_000
@@ -56,6 +70,8 @@ export class Store {
   /** @internal */
   readonly context: StoreContext
   private readonly open = new Set<Run>()
+  /** @internal Put in by `openStore`. */
+  again: AgainVerbs | undefined
   /** @internal Makes the fetch of a run that is opened; set by whoever opens the store. */
   recording: ((run: Run) => typeof fetch) | undefined
 
@@ -139,7 +155,8 @@ export class Store {
   async createRun(options: CreateRunOptions = {}): Promise<Run> {
     this.checkWritable()
     const id = await this.claimId(options)
-    return this.start(new Run(this.context, id, options, {}))
+    const { durability = this.context.durability } = options
+    return this.start(new Run({ ...this.context, durability }, id, options, {}))
   }
 
   private async claimId(options: CreateRunOptions): Promise<string> {
@@ -232,6 +249,72 @@ export class Store {
     const ids: string[] = []
     for (const reference of asked) ids.push(await this.resolve(reference))
     return verifyStore(this.context, ids, options)
+  }
+
+  /**
+   * Run a function and record it, in a run of its own. Resolves also where the function fails: its
+   * error
+   * is thrown when `output` is looked at.
+   * @throws RUN_EXISTS; what says that nothing can be recorded any more
+   */
+  record<I, O>(
+    name: string,
+    input: I,
+    agent: Agent<I, O>,
+    options: RecordOptions = {},
+  ): Promise<Executed<O>> {
+    return this.verbs().record(this, name, input, agent, options)
+  }
+
+  /**
+   * Run the function of a run again, in that run: steps that ended are answered from the log, the
+   * rest
+   * runs. A step that began and never ended runs again, after its `check` where it has one; one
+   * that
+   * says that it writes and has none stops the function (`STEP_IN_DOUBT`).
+   * @throws RUN_LOCKED where another process has the run
+   */
+  resume<I, O>(
+    reference: string,
+    agent: Agent<I, O>,
+    options: ResumeOptions = {},
+  ): Promise<Resumed<O>> {
+    return this.verbs().resume(this, reference, agent, options)
+  }
+
+  /**
+   * Run the function of a run again, every step answered from the log, and say whether it does the
+   * same.
+   * Writes a run of its own, never the one that is replayed.
+   */
+  replay<I, O>(
+    reference: string,
+    agent: Agent<I, O>,
+    options: ReplayOptions = {},
+  ): Promise<Replayed<O>> {
+    return this.verbs().replay(this, reference, agent, options)
+  }
+
+  /**
+   * Run the function of a run again in a fork of it, with one thing changed: what was done before
+   * that is
+   * answered from the parent, and is nowhere copied.
+   * @throws STEP_NOT_FOUND, USAGE
+   */
+  forkRun<I, O>(
+    reference: string,
+    options: ForkRunOptions,
+    agent: Agent<I, O>,
+  ): Promise<Forked<O>> {
+    return this.verbs().forkRun(this, reference, options, agent)
+  }
+
+  private verbs(): AgainVerbs {
+    if (this.again !== undefined) return this.again
+    throw new DaglogError(
+      'USAGE',
+      'this store was not opened by openStore; try: openStore(backend)',
+    )
   }
 
   /** How two runs differ, aligned by what their steps are. See `RunDiff`. */

@@ -66,7 +66,8 @@ describe('exit code 2, wrong usage,', () => {
     ['a file that is not there', ['step', 'r', 'x', '--in', 'nope'], 'there is no file nope'],
     ['two readers of standard input', ['step', 'r', 'x', '--in', '-', '--out', '-'], 'cannot both'],
     ['a dep that is no step', ['step', 'r', 'x', '--dep', 'n7'], 'has no step n7'],
-    ['a verb that comes later', ['replay', 'r', '--', 'node', 'agent.js'], 'later version'],
+    ['a program that is not there', ['record', '--', 'no-such'], 'there is no such program'],
+    ['the same in a replay', ['replay', 'r', '--', 'no-such'], 'there is no such program'],
   ]
   it.each(cases)('is given for %s', async (_, args, told) => {
     const { cwd } = shared

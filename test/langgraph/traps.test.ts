@@ -360,7 +360,7 @@ describe.skipIf(real.skip !== undefined)('9: ids and namespaces', () => {
       expect(await saver.getTuple(configOf('t', undefined, ns))).toBeUndefined()
     expect(await listed(saver, { configurable: { thread_id: 'other' } })).toHaveLength(5)
     // A thread of that name begins anew, and nothing of the old comes with it.
-    await putAll(saver, 't', checkpointOf(1, { a: 'anew' }))
+    await putAll(saver, 't', checkpointOf(9, { a: 'anew' }))
     const later = await opened.reopen()
     expect(writesOf(await later.getTuple(configOf('t')))).toEqual([])
     expect(await listed(later, { configurable: { thread_id: 't' } })).toHaveLength(1)

@@ -2,6 +2,7 @@
  * Runs that begin in others: forks outside an open turn or with what closes it, children from their first frame on.
  */
 import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -14,9 +15,10 @@ import {
   type Run,
   type Store,
   turns,
+  usage,
 } from '../../src/index.js'
 import { startVerifier } from '../golden/verifier.js'
-import { temporaryDir, temporaryStore } from './temporary.js'
+import { tamper, temporaryDir, temporaryStore } from './temporary.js'
 
 async function typesOf(run: Run): Promise<string[]> {
   const types: string[] = []
@@ -225,3 +227,57 @@ function killed(dir: string, moment: 'turn' | 'child' | 'running'): Promise<void
     })
   })
 }
+
+describe('a fork whose parent was cut off before it', () => {
+  it('does not pass off what is left as its history', async () => {
+    const { store, dir } = await temporaryStore()
+    await twoTurns(store)
+    await store.fork('r', { at: 5, id: 'f' })
+    await store.close()
+    rmSync(join(dir, 'cache'), { recursive: true })
+    tamper(join(dir, 'runs/r/log.000000.jsonl'), (bytes) => {
+      let end = 0
+      for (let line = 0; line < 3; line += 1) end = bytes.indexOf(0x0a, end) + 1
+      return bytes.subarray(0, end)
+    })
+    const other = await openStore(dir, { onNotice: () => {} })
+    const view = await other.inspectRun('f')
+    expect((await failure(view.project(messages))).code).toBe('CHAIN_BROKEN')
+    await other.close()
+  })
+})
+
+describe('a fork whose parent is gone', () => {
+  it('is read, audited, totalled and written to; only what needs the parent says that it is missing', async () => {
+    const { store, dir } = await temporaryStore()
+    await twoTurns(store)
+    const fork = await store.fork('r', { at: 5, id: 'f' })
+    await fork.append('turn/start', { turn: 2 })
+    await fork.append('user/message', { content: 'other' })
+    await fork.append('assistant/message', {
+      content: 'own',
+      usage: { inputTokens: 3, outputTokens: 4 },
+    })
+    await fork.append('turn/end', { turn: 2, reason: 'completed' })
+    const used = await fork.project(usage)
+    await store.close()
+    for (const name of ['runs/r', 'cache']) rmSync(join(dir, name), { recursive: true })
+    const elsewhere = await openStore(dir)
+    const view = await elsewhere.inspectRun('f')
+    expect((await view.last('assistant/message'))?.data.content).toBe('own')
+    expect(await view.project(usage)).toEqual(used)
+    expect((await view.project(usage)).calls.length).toBe(1)
+    const missing = await failure(view.project(messages))
+    expect([missing.code, missing.message]).toEqual([
+      'RUN_NOT_FOUND',
+      expect.stringContaining('which is not in this store. Try: '),
+    ])
+    expect((await failure(view.request({ provider: 'openai', model: 'm' }))).code).toBe(
+      'RUN_NOT_FOUND',
+    )
+    const run = await elsewhere.openRun('f')
+    await run.append('note', { text: 'goes on' })
+    expect(await run.project(usage)).toEqual(used)
+    await elsewhere.close()
+  })
+})

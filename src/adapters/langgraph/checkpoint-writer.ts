@@ -19,7 +19,7 @@ import { bodyOf } from '../../value/tree-list.js'
 import { ABSENT, containerIn, isNode, KIND, ListNode, type Slot } from '../../value/tree-node.js'
 import { objectGet, objectOf } from '../../value/tree-object.js'
 import type { AllowedClasses } from './classes.js'
-import type { Codec } from './codec.js'
+import type { Codec, ValuePath } from './codec.js'
 import { plainOf } from './plain.js'
 import type { CheckpointEntry, ThreadIndex } from './thread-index.js'
 import type { CheckpointData } from './thread-reader.js'
@@ -56,8 +56,8 @@ export class CheckpointWriter {
       ts: checkpoint.ts,
       versions: { ...checkpoint.channel_versions },
       seen: structuredClone(checkpoint.versions_seen ?? {}),
-      metadata: plainOf(structuredMetadata(metadata), this.classes, ['metadata']),
-      ...labelsOf(config, this.classes),
+      metadata: this.copied(withoutUndefined(metadata), ['metadata']),
+      ...this.labelsOf(config),
       values: null,
     }
     const taken = this.take(thread, ns, checkpoint.channel_values ?? {})
@@ -66,6 +66,20 @@ export class CheckpointWriter {
     const isOrphan = data.parent !== undefined && !(await thread.exists())
     if (isOrphan && (await thread.wasErased())) throw deleted(thread, data.parent as string)
     await thread.write((run) => this.putTaken(thread, run, { data, taken, changed }))
+  }
+
+  /** What the caller said about the run, such as its user: kept for searches. */
+  private labelsOf(config: RunnableConfig): { labels?: unknown } {
+    const { metadata, runId } = config
+    const run: unknown = config.configurable?.run_id ?? runId ?? metadata?.run_id
+    const labels = { ...(metadata ?? {}), ...(typeof run === 'string' ? { run_id: run } : {}) }
+    if (Object.keys(labels).length === 0) return {}
+    return { labels: this.copied(labels, ['config', 'metadata']) }
+  }
+
+  /** As what JSON can say, and nobody else's. */
+  private copied(value: unknown, at: ValuePath): unknown {
+    return structuredClone(plainOf(value, this.classes, at))
   }
 
   private take(thread: Thread, ns: string, values: Readonly<Record<string, unknown>>): Taken {
@@ -139,9 +153,7 @@ export class CheckpointWriter {
     const base = { ns, id, task, path, channels }
     const isShort = slots.every((slot) => !(slot instanceof Promise) && !isNode(slot))
     const short = isShort
-      ? writes.map(([channel, value], index) =>
-          plainOf(value, this.classes, ['writes', index, channel]),
-        )
+      ? writes.map(([channel, value], index) => this.copied(value, ['writes', index, channel]))
       : undefined
     return thread.write(async (run) => {
       const index = await thread.index()
@@ -177,8 +189,10 @@ async function checkStanding(
   index: ThreadIndex,
   { ns, id, parent }: LanggraphCheckpoint,
 ): Promise<void> {
+  // Without a parent it begins anew, under whatever id.
+  if (parent === undefined) return
   if (index.wasDeleted(ns, id)) throw deleted(thread, id)
-  if (parent === undefined || index.get(ns, parent) !== undefined) return
+  if (index.get(ns, parent) !== undefined) return
   if (index.wasDeleted(ns, parent) || (await thread.wasErased())) throw deleted(thread, parent)
 }
 
@@ -191,19 +205,7 @@ function deleted(thread: Thread, id: string): DaglogError {
 }
 
 /** LangGraph may leave members undefined; they are as good as absent. */
-function structuredMetadata(metadata: unknown): unknown {
+function withoutUndefined(metadata: unknown): unknown {
   if (typeof metadata !== 'object' || metadata === null) return metadata ?? {}
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined))
-}
-
-/** What the caller said about the run, such as its user: kept for searches. */
-function labelsOf(config: RunnableConfig, classes: AllowedClasses): { labels?: unknown } {
-  const { metadata, runId } = config
-  const run: unknown = config.configurable?.run_id ?? runId ?? metadata?.run_id
-  const labels = {
-    ...(metadata ?? {}),
-    ...(typeof run === 'string' ? { run_id: run } : {}),
-  }
-  if (Object.keys(labels).length === 0) return {}
-  return { labels: plainOf(labels, classes, ['config', 'metadata']) }
 }

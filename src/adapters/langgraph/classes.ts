@@ -2,7 +2,9 @@
  * The classes whose instances are kept: messages, what LangGraph itself stores, and those that the
  * user allows. Nothing else is ever constructed from what is stored.
  */
+import { Document } from '@langchain/core/documents'
 import * as messages from '@langchain/core/messages'
+import { ChatPromptValue, ImagePromptValue, StringPromptValue } from '@langchain/core/prompt_values'
 import { DeltaSnapshot } from '@langchain/langgraph-checkpoint'
 
 // biome-ignore lint/suspicious/noExplicitAny: a constructor of anything.
@@ -88,6 +90,25 @@ export function deltaOf(value: unknown): object {
   return new DeltaSnapshot(value)
 }
 
+/** Other classes of `@langchain/core` that are found in states. */
+const OF_CORE: readonly Class[] = [Document, ChatPromptValue, ImagePromptValue, StringPromptValue]
+const CORE_PREFIX = 'langchain_core/'
+
+/** Also of an instance that another copy of `@langchain/core` made. */
+function coreNameOf(value: object): string | undefined {
+  const { name } = value.constructor ?? {}
+  const is = OF_CORE.some(
+    (one) => one === value.constructor || (one.name === name && isLike(value)),
+  )
+  return is ? CORE_PREFIX + name : undefined
+}
+
+function isLike(value: object): boolean {
+  const { lc_namespace: space } = value as { readonly lc_namespace?: unknown }
+  if (Array.isArray(space)) return space.join('/') === 'langchain_core/prompt_values'
+  return Object.keys(value).toSorted().join() === 'id,metadata,pageContent'
+}
+
 /** Classes that the user allows, by name. */
 export class AllowedClasses {
   readonly #byName = new Map<string, Class>()
@@ -101,10 +122,10 @@ export class AllowedClasses {
   }
 
   nameOf(value: object): string | undefined {
-    return this.#names.get(value.constructor)
+    return this.#names.get(value.constructor) ?? coreNameOf(value)
   }
 
   get(name: string): Class | undefined {
-    return this.#byName.get(name)
+    return this.#byName.get(name) ?? OF_CORE.find((one) => CORE_PREFIX + one.name === name)
   }
 }

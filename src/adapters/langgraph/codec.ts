@@ -4,8 +4,7 @@
  * last seen is known by a walk over it, and is neither encoded nor hashed again.
  * @see docs/langgraph.md#values
  */
-import { DaglogError } from '../../core/errors.js'
-import { bodyEach, bodyGet } from '../../value/tree-list.js'
+import { bodyGet } from '../../value/tree-list.js'
 import {
   ABSENT,
   type BoxNode,
@@ -14,8 +13,11 @@ import {
   containerIn,
   isNode,
   KIND,
+  type ListBody,
+  type ListChild,
   type ListNode,
   type ObjectNode,
+  openBody,
   openValue,
   type Slot,
 } from '../../value/tree-node.js'
@@ -25,6 +27,7 @@ import { bigintSlot, bytesSlot, sameSlot, textSlot, unbox } from '../../value/tr
 import type { AllowedClasses } from './classes.js'
 import { setField, textOf } from './plain.js'
 import { valueOfText } from './revive.js'
+import { FIELDS, fieldsIn, notOurs, ORDER, textIn } from './stored-values.js'
 import { isUnchanged, type Shadow, shadowOf } from './unchanged.js'
 
 /** A plain object or list longer than about this is cut, in UTF-16 units. */
@@ -43,7 +46,7 @@ export interface Codec {
    * @throws VALUE_UNSUPPORTED
    */
   encode(value: unknown, at: ValuePath, prior: Slot | typeof ABSENT): Slot | Promise<Slot>
-  /** A value of the caller's alone, but for what `shared` hands out again while it is unchanged. */
+  /** A value of the caller's alone, but for what `shared` hands out again. */
   decode(slot: Slot, shared?: SharedValues): unknown
 }
 
@@ -52,18 +55,30 @@ interface Memo {
   readonly slot: Slot
 }
 
-/** What one listing hands out: what two checkpoints share is one object in both. */
+/**
+ * What one listing hands out: what two checkpoints share is one object in both. A history of a
+ * thousand steps would else be made of half a million messages.
+ */
 export class SharedValues {
-  readonly #values = new Map<string, { value: object; shadow: Shadow | undefined }>()
+  readonly #values = new Map<string, object>()
+  readonly #leaves = new WeakMap<ListBody, readonly unknown[]>()
 
   get(key: string): object | undefined {
-    const known = this.#values.get(key)
-    if (known?.shadow === undefined) return undefined
-    return isUnchanged(known.value, known.shadow) ? known.value : undefined
+    return this.#values.get(key)
   }
 
   set(key: string, value: object): void {
-    this.#values.set(key, { value, shadow: shadowOf(value) })
+    this.#values.set(key, value)
+  }
+
+  /** The elements of a part of a list, made once. */
+  leaf(leaf: ListBody, make: () => readonly unknown[]): readonly unknown[] {
+    let made = this.#leaves.get(leaf)
+    if (made === undefined) {
+      made = make()
+      this.#leaves.set(leaf, made)
+    }
+    return made
   }
 }
 
@@ -131,10 +146,17 @@ export class TreeCodec implements Codec {
     const priorNode = prior === ABSENT ? undefined : containerIn(prior)
     const body = priorNode?.kind === KIND.list ? priorNode.body : undefined
     const size = body === undefined ? 0 : bodySize(body)
-    const slots = list.map((member, i) => {
-      const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
-      return this.#part(member, [...at, i], before)
-    })
+    const slots: Slot[] = []
+    for (let i = 0; i < list.length; i += 1) {
+      const member = list[i]
+      const isObject = typeof member === 'object' && member !== null
+      const memo = isObject ? this.#memos.get(member) : undefined
+      if (memo !== undefined && isUnchanged(member as object, memo.shadow)) slots.push(memo.slot)
+      else {
+        const before = typeof member === 'string' && i < size ? bodyGet(body!, i) : ABSENT
+        slots.push(this.#part(member, [...at, i], before))
+      }
+    }
     return listLike(priorNode, slots)
   }
 
@@ -180,7 +202,16 @@ export class TreeCodec implements Codec {
 
   #listOf(node: ListNode, shared: SharedValues | undefined): unknown[] {
     const list: unknown[] = []
-    bodyEach(node.body, (member) => list.push(this.decode(member, shared)))
+    const work: ListChild[] = [node.body]
+    for (let next = work.pop(); next !== undefined; next = work.pop()) {
+      const part = openBody(next)
+      if (part.kind === KIND.inner) {
+        for (let i = part.slots.length - 1; i >= 0; i -= 1) work.push(part.slots[i] as ListChild)
+        continue
+      }
+      const make = (): unknown[] => part.slots.map((member) => this.decode(member, shared))
+      for (const value of shared?.leaf(part, make) ?? make()) list.push(value)
+    }
     return list
   }
 
@@ -196,23 +227,6 @@ export class TreeCodec implements Codec {
     for (const key of keys) setField(value, key, this.decode(slots.get(key), shared))
     return value
   }
-}
-
-const FIELDS = 'fields'
-const ORDER = 'order'
-
-function fieldsIn(node: ContainerNode | undefined): ObjectNode | undefined {
-  if (node === undefined || node.kind === KIND.list) return undefined
-  const fields = objectGet(node, FIELDS)
-  const inside = fields === ABSENT ? undefined : containerIn(fields)
-  return inside === undefined || inside.kind === KIND.list ? undefined : inside
-}
-
-export function textIn(slot: Slot): string {
-  if (typeof slot === 'string') return slot
-  const node = isNode(slot) ? openValue(slot) : undefined
-  if (node?.kind !== KIND.box || node.type !== 'text') throw notOurs()
-  return unbox(node) as string
 }
 
 function like(slot: Slot, prior: Slot | typeof ABSENT): Slot {
@@ -252,11 +266,4 @@ function isLong(value: object): boolean {
     }
   }
   return left <= 0
-}
-
-export function notOurs(): DaglogError {
-  return new DaglogError(
-    'VALUE_UNSUPPORTED',
-    'a stored value is not as this adapter writes it; try: the version of daglog that wrote it',
-  )
 }

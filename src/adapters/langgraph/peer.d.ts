@@ -77,3 +77,21 @@ declare module '@langchain/core/runnables' {
     runId?: string
   }
 }
+
+declare module '@langchain/core/documents' {
+  export class Document {
+    constructor(fields: object)
+  }
+}
+
+declare module '@langchain/core/prompt_values' {
+  export class ChatPromptValue {
+    constructor(fields: object)
+  }
+  export class ImagePromptValue {
+    constructor(fields: object)
+  }
+  export class StringPromptValue {
+    constructor(value: string)
+  }
+}

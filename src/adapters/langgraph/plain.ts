@@ -7,11 +7,10 @@
 import { types } from 'node:util'
 import { DaglogError } from '../../core/errors.js'
 import { type AllowedClasses, classOfMessage, isDelta, type MessageClass } from './classes.js'
+import { MARK } from './stored-values.js'
 
 /** Deepest nesting that is kept: JSON itself is read and written recursively. */
 const VALUE_DEPTH_MAX = 1000
-
-export const MARK = '$'
 
 type Path = readonly (string | number)[]
 
@@ -170,7 +169,7 @@ class Plain {
     // Sent to a node: other savers keep it as what it holds too, and LangGraph takes it so.
     if ((value as { readonly lg_name?: unknown }).lg_name === 'Send') return this.#send(value)
     const name = this.classes.nameOf(value)
-    if (name !== undefined) return marked('class', name, this.#fields(value))
+    if (name !== undefined) return marked('class', name, { ...(this.#fields(value) as object) })
     const called = (value.constructor?.name ?? '') || 'a class without a name'
     this.#refuse(`an instance of ${called}`, undefined, called)
   }

@@ -4,7 +4,8 @@
  */
 import { DaglogError } from '../../core/errors.js'
 import { type AllowedClasses, deltaOf, messageClass } from './classes.js'
-import { ERRORS, MARK, setField, VIEWS } from './plain.js'
+import { ERRORS, setField, VIEWS } from './plain.js'
+import { MARK } from './stored-values.js'
 
 const MARK_TEXT = `"${MARK}"`
 

@@ -18,6 +18,7 @@ import {
 import { DaglogError } from '../../core/errors.js'
 import { DELETE_TYPE } from '../../fold/langgraph-thread.js'
 import type { Store } from '../../store/store.js'
+import type { ChannelSize } from './channel-sizes.js'
 import { CheckpointReader } from './checkpoint-reader.js'
 import { CheckpointWriter } from './checkpoint-writer.js'
 import { AllowedClasses, type Class } from './classes.js'
@@ -27,6 +28,7 @@ import { SerdeCodec } from './serde-codec.js'
 import type { CheckpointEntry, ThreadIndex } from './thread-index.js'
 import type { CheckpointData } from './thread-reader.js'
 import { type Thread, Threads } from './threads.js'
+import { type FoundCheckpoint, type Pruned, type PruneOptions, Upkeep } from './upkeep.js'
 
 export interface DaglogSaverOptions {
   /** Write values as this serializer does, instead of exactly. */
@@ -50,6 +52,7 @@ export class DaglogSaver extends BaseCheckpointSaver {
   private readonly codec: Codec
   private readonly writer: CheckpointWriter
   private readonly reader: CheckpointReader
+  private readonly upkeep: Upkeep
 
   /** The store stays the caller's to close, after the saver. */
   constructor(
@@ -66,6 +69,7 @@ export class DaglogSaver extends BaseCheckpointSaver {
     })
     this.writer = new CheckpointWriter(this.codec, classes)
     this.reader = new CheckpointReader(this.codec, classes, () => this.getNextVersion(undefined))
+    this.upkeep = new Upkeep(this.threads, this.reader, classes, store.context.now)
   }
 
   /** The checkpoint that `config` names, or the latest of its namespace; undefined where there is none. */
@@ -87,8 +91,9 @@ export class DaglogSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Checkpoints, newest first: of one thread or all, of one namespace or all. What two of them share
-   * is one object in both, as long as nobody changes it.
+   * Checkpoints, newest first: of one thread or all, of one namespace or all. In a listing of more
+   * than 16, what checkpoints have in common (each message) is one object in all of them: copy one
+   * before you change it. `getTuple`, and a `limit` of 16 or less, share nothing.
    */
   async *list(
     config: RunnableConfig,
@@ -99,11 +104,11 @@ export class DaglogSaver extends BaseCheckpointSaver {
     const { filter } = options
     let left = options.limit ?? Number.POSITIVE_INFINITY
     const ids = asked.thread_id === undefined ? await this.threads.ids() : [asked.thread_id]
+    const shared = left > AHEAD_MIN ? new SharedValues() : undefined
     for (const id of ids) {
       const thread = this.threads.get(id)
       if (left <= 0) return
       if (!(await thread.exists())) continue
-      const shared = new SharedValues()
       const index = await thread.index()
       for (const entry of entriesOf(index, asked)) {
         if (left <= 0) return
@@ -113,7 +118,10 @@ export class DaglogSaver extends BaseCheckpointSaver {
           if (!isMatch(this.reader.metadataOf(data), filter)) continue
         }
         left -= 1
-        yield await this.reader.tuple(thread, index, entry, { shared, ahead: left > AHEAD_MIN })
+        yield await this.reader.tuple(thread, index, entry, {
+          ahead: left > AHEAD_MIN,
+          ...(shared === undefined ? {} : { shared }),
+        })
       }
     }
   }
@@ -186,6 +194,43 @@ export class DaglogSaver extends BaseCheckpointSaver {
     return this.reader.deltas(found.thread, found.index, found.entry, channels)
   }
 
+  /**
+   * Delete checkpoints that nobody needs any more. The end of every branch stays, with what is pending
+   * there, and whatever those ends are made of. Nothing that may be gone on from is lost.
+   */
+  prune(options: PruneOptions = {}): Promise<Pruned[]> {
+    return this.upkeep.prune(options)
+  }
+
+  /**
+   * Begin a thread where another one is now. Nothing is copied: it shares all that there is.
+   * @throws RUN_NOT_FOUND, RUN_EXISTS
+   */
+  copyThread(source: string, target: string): Promise<void> {
+    return this.upkeep.copy(source, target)
+  }
+
+  /**
+   * Delete the checkpoints of these runs of a graph: those put with such a `run_id` in `configurable` or
+   * `metadata`. @returns how many there were.
+   */
+  deleteForRuns(runIds: readonly string[]): Promise<number> {
+    return this.upkeep.deleteForRuns(runIds)
+  }
+
+  /** Which channel costs what, the most costly first; of all threads unless told. */
+  sizes(threads?: readonly string[]): Promise<ChannelSize[]> {
+    return this.upkeep.sizes(threads)
+  }
+
+  /** Checkpoints whose metadata, or what their run was told about itself, has all these values. */
+  search(
+    filter: Readonly<Record<string, unknown>>,
+    options: { readonly threads?: readonly string[] } = {},
+  ): AsyncGenerator<FoundCheckpoint> {
+    return this.upkeep.search(filter, options.threads)
+  }
+
   /** Let go of all threads; the store stays open. */
   close(): Promise<void> {
     return this.threads.closeAll()
@@ -202,11 +247,11 @@ interface Named {
 }
 
 function named(config: RunnableConfig): Named {
-  const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {}
+  const { thread_id, checkpoint_ns, checkpoint_id, thread_ts } = config.configurable ?? {}
   return {
     thread_id: textOrNone('thread_id', thread_id),
     checkpoint_ns: textOrNone('checkpoint_ns', checkpoint_ns),
-    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id) || undefined,
+    checkpoint_id: textOrNone('checkpoint_id', checkpoint_id || thread_ts) || undefined,
   }
 }
 

@@ -13,7 +13,8 @@ import {
 } from '../../value/tree-node.js'
 import { objectGet } from '../../value/tree-object.js'
 import { bytesSlot, textSlot, unbox } from '../../value/tree-scalar.js'
-import { type Codec, notOurs, textIn } from './codec.js'
+import type { Codec } from './codec.js'
+import { notOurs, textIn } from './stored-values.js'
 
 const BYTES = 'bytes'
 const TYPE = 'type'

@@ -115,6 +115,7 @@ export class Thread {
       name: this.id.isWellFormed() ? this.id : 'thread',
       meta: { thread: this.id },
       lockWaitMs,
+      restOnClose: true,
     })
     this.#open = run
     run.onClosed(() => {

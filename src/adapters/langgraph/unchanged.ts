@@ -1,28 +1,22 @@
 /**
  * Whether a value is still what it was when it was encoded: a walk over its fields that copies and
  * hashes nothing. Strings are told by identity first, so a long one costs nothing.
+ * Runs for each message of a history at each step, so it is written for speed.
  */
 import { types } from 'node:util'
 
-/** What a container held. Undefined fields count; order counts. */
-export interface Shadow {
-  readonly prototype: unknown
-  /** Undefined for an array. */
-  readonly keys: readonly string[] | undefined
-  /** A primitive, or the shadow of a container. */
-  readonly values: readonly unknown[]
-}
-
-class ShadowOf implements Shadow {
+/** What a container held: primitives, or the shadows of containers. Order counts. */
+export class Shadow {
   constructor(
     readonly prototype: unknown,
+    /** Undefined for an array. */
     readonly keys: readonly string[] | undefined,
     readonly values: readonly unknown[],
   ) {}
 }
 
-/** Fields of messages that repeat the others: only what is not among those is looked at. */
-const REPEATED = 'lc_kwargs'
+/** What a message was made of. It repeats the fields: only what is not among those is looked at. */
+const MADE_OF = 'lc_kwargs'
 const DEPTH_MAX = 64
 
 /**
@@ -35,17 +29,20 @@ export function shadowOf(value: object, depth = 0): Shadow | undefined {
   const values: unknown[] = []
   if (Array.isArray(value)) {
     for (const member of value) if (!push(values, member, depth)) return undefined
-    return new ShadowOf(prototype, undefined, values)
+    return new Shadow(prototype, undefined, values)
   }
   if (isOpaque(value)) return undefined
   const keys: string[] = []
   for (const key in value) {
     keys.push(key)
     const member = (value as Record<string, unknown>)[key]
-    const kept = key === REPEATED && isObject(member) ? unrepeated(member, value) : member
-    if (!push(values, kept, depth)) return undefined
+    if (key === MADE_OF) {
+      const made = madeOf(member, value)
+      if (made === undefined) return undefined
+      values.push(made)
+    } else if (!push(values, member, depth)) return undefined
   }
-  return new ShadowOf(prototype, keys, values)
+  return new Shadow(prototype, keys, values)
 }
 
 function push(values: unknown[], member: unknown, depth: number): boolean {
@@ -60,34 +57,40 @@ export function isUnchanged(value: object, shadow: Shadow): boolean {
   const { keys, values } = shadow
   if (keys === undefined) {
     const list = value as readonly unknown[]
-    if (!Array.isArray(value) || list.length !== values.length) return false
-    for (let i = 0; i < values.length; i += 1) if (!isSame(list[i], values[i])) return false
+    if (list.length !== values.length) return false
+    for (let i = 0; i < values.length; i += 1) {
+      const member = list[i]
+      if (!isSame(member, values[i])) return false
+    }
     return true
   }
   let at = 0
   for (const key in value) {
     if (keys[at] !== key) return false
     const member = (value as Record<string, unknown>)[key]
-    const kept = key === REPEATED && isObject(member) ? unrepeated(member, value) : member
-    if (!isSame(kept, values[at])) return false
+    const kept = values[at]
     at += 1
+    if (key === MADE_OF ? madeOf(member, value) !== kept : !isSame(member, kept)) return false
   }
   return at === keys.length
 }
 
 function isSame(member: unknown, kept: unknown): boolean {
-  if (kept instanceof ShadowOf) return isObject(member) && isUnchanged(member, kept)
+  // `Object.is` costs more, and only zeros and NaN need it.
+  if (member === kept) return member !== 0 || Object.is(member, kept)
+  if (kept instanceof Shadow) return isObject(member) && isUnchanged(member, kept)
   return Object.is(member, kept)
 }
 
-/** The keys that say how an object was made, and the values that are nowhere else. */
-function unrepeated(given: object, owner: object): unknown {
-  const kept: unknown[] = []
+/** How many fields; undefined where one of them is nowhere else. */
+function madeOf(given: unknown, owner: object): number | undefined {
+  if (!isObject(given)) return undefined
+  let count = 0
   for (const key in given) {
-    kept.push(key)
-    if (!(key in owner)) kept.push((given as Record<string, unknown>)[key])
+    if (!(key in owner)) return undefined
+    count += 1
   }
-  return kept
+  return count
 }
 
 function isObject(value: unknown): value is object {

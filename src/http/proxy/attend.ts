@@ -1,6 +1,6 @@
 /**
- * A program under a sidecar from its start to its end: the files and the environment that it finds the sidecar by,
- * the seal around it in a replay, and what was seen when it is over.
+ * A program under a sidecar from its start to its end: the files and the environment that it finds
+ * the sidecar by, the seal around it in a replay, and what was seen when it is over.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,7 +58,10 @@ export async function stand(options: StandingOptions): Promise<Standing> {
   }
 }
 
-/** Node has roots of its own, and adds a file's to them: the child keeps what it was told to add before. */
+/**
+ * Node has roots of its own, and adds a file's to them: the child keeps what it was told to add
+ * before.
+ */
 function ownExtra(env: ChildCommand['env'], trusted: readonly string[]): readonly string[] {
   return (env.NODE_EXTRA_CA_CERTS ?? '') === '' ? [] : trusted
 }

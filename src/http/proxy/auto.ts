@@ -1,6 +1,6 @@
 /**
- * The door that answers from a recording what is recorded there, and asks the origin for the rest; all of it is
- * recorded anew, so that the new run replays alone.
+ * The door that answers from a recording what is recorded there, and asks the origin for the rest;
+ * all of it is recorded anew, so that the new run replays alone.
  */
 import type { Asked, Door } from './door.js'
 import type { PlaybackDoor } from './playback.js'

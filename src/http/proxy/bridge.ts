@@ -1,6 +1,7 @@
 /**
- * The program inside a child's own network namespace (`bridge.js SOCKET PORT CMD...`): brings up the loopback,
- * listens where the sidecar listens outside, passes bytes on to its Unix socket, and runs the command.
+ * The program inside a child's own network namespace (`bridge.js SOCKET PORT CMD...`): brings up
+ * the loopback, listens where the sidecar listens outside, passes bytes on to its Unix socket, and
+ * runs the command.
  * @see seal.ts
  */
 import { spawnSync } from 'node:child_process'

@@ -1,7 +1,7 @@
 /**
- * A certificate authority that lives as long as one recording: its key is drawn here, stays in memory, and
- * signs certificates for the hosts that a client asks for.
- * Knows X.509; who trusts the authority, and who serves with its certificates, is others' business.
+ * A certificate authority that lives as long as one recording: its key is drawn here, stays in
+ * memory, and signs certificates for the hosts that a client asks for. Knows X.509; who trusts the
+ * authority, and who serves with its certificates, is others' business.
  */
 import {
   createHash,
@@ -31,7 +31,9 @@ const SERIAL_BYTES = 16
 
 /** Clocks of client and sidecar are one; the margin is for those that were set back meanwhile. */
 const VALID_BEFORE_MS = 2 * 24 * 60 * 60 * 1000
-/** Apple's clients refuse what is valid for more than 825 days; a recording never lasts that long. */
+/**
+ * Apple's clients refuse what is valid for more than 825 days; a recording never lasts that long.
+ */
 const VALID_AFTER_MS = 397 * 24 * 60 * 60 * 1000
 /** RFC 5280's bound for a common name; the names that count are in the SAN. */
 const COMMON_NAME_LENGTH_MAX = 64
@@ -160,7 +162,8 @@ function authorityExtensions(x509: X509, asn1: Asn1, keyId: ArrayBuffer): Extens
 }
 
 function hostExtensions(x509: X509, asn1: Asn1, host: string, keyId: ArrayBuffer): Extension[] {
-  // A client that asks for an address looks for it as an address: a DNS name of digits is not enough.
+  // A client that asks for an address looks for it as an address: a DNS name of digits is not
+  // enough.
   const name = isIP(host) === 0 ? { dNSName: host } : { iPAddress: host }
   return [
     extension(

@@ -1,7 +1,7 @@
 /**
- * The environment in which a program finds the sidecar by itself: proxies, certificates, base URLs, and a preload for
- * Node, which in version 20 looks at none of them.
- * Knows the variables of clients; sets nothing, starts nothing.
+ * The environment in which a program finds the sidecar by itself: proxies, certificates, base URLs,
+ * and a preload for Node, which in version 20 looks at none of them. Knows the variables of
+ * clients; sets nothing, starts nothing.
  */
 import { BASE_VARIABLES } from './providers.js'
 import type { Admitted } from './sidecar.js'

@@ -1,6 +1,6 @@
 /**
- * What a sidecar does to the client's side of an exchange: head, trailers, end, and the cut that makes a broken
- * answer look broken.
+ * What a sidecar does to the client's side of an exchange: head, trailers, end, and the cut that
+ * makes a broken answer look broken.
  */
 import type { ServerResponse } from 'node:http'
 import type { HeaderList } from '../exchange.js'
@@ -43,7 +43,9 @@ export function finish(res: ServerResponse, trailers: HeaderList = []): Promise<
   })
 }
 
-/** Close the connection behind what was written, so that the client sees that the rest is missing. */
+/**
+ * Close the connection behind what was written, so that the client sees that the rest is missing.
+ */
 export function cut(res: ServerResponse): void {
   const { socket } = res
   // The head may still be waiting for bytes to go with.
@@ -52,7 +54,10 @@ export function cut(res: ServerResponse): void {
   else socket.destroySoon()
 }
 
-/** An interim answer, as it is. Does nothing where another answer of this connection is still on its way. */
+/**
+ * An interim answer, as it is. Does nothing where another answer of this connection is still on its
+ * way.
+ */
 export function writeInterim(
   res: ServerResponse,
   { status, statusText, headers }: AnswerHead,

@@ -24,7 +24,10 @@ export interface Asked {
 
 /** Answers requests: from the origin, or from a recording. */
 export interface Door {
-  /** Resolves once the answer is out, or cannot be given any more. A rejection is a bug or a full disk. */
+  /**
+   * Resolves once the answer is out, or cannot be given any more. A rejection is a bug or a full
+   * disk.
+   */
   answer(asked: Asked): Promise<void>
   /** Whether hosts that are not asked for may be tunnelled; never in a replay. */
   readonly tunnels: boolean

@@ -8,9 +8,9 @@ import type { Writable } from 'node:stream'
 export type FlowEnd = 'complete' | 'cut'
 
 /**
- * Pass `source` on to `sink` and to `tee`, which may hold it up; the sink comes first, so that nobody
- * waits for a disk. Does not end the sink. Never rejects for what the source does; rejects with what
- * `tee` rejects with.
+ * Pass `source` on to `sink` and to `tee`, which may hold it up; the sink comes first, so that
+ * nobody waits for a disk. Does not end the sink. Never rejects for what the source does; rejects
+ * with what `tee` rejects with.
  */
 export function flow(
   source: IncomingMessage,

@@ -1,6 +1,6 @@
 /**
- * Header lists between the two sides of a proxy: order, case and duplicates stay; what speaks of one
- * connection only does not cross.
+ * Header lists between the two sides of a proxy: order, case and duplicates stay; what speaks of
+ * one connection only does not cross.
  */
 import type { HeaderList } from '../exchange.js'
 

@@ -1,7 +1,7 @@
 /**
- * What is inside a CONNECT: the sidecar answers for the host, listens to the first byte, and serves TLS with a
- * certificate of its own, plain HTTP as it is, or passes on what is neither.
- * Knows connections; what is asked over them is handed on.
+ * What is inside a CONNECT: the sidecar answers for the host, listens to the first byte, and serves
+ * TLS with a certificate of its own, plain HTTP as it is, or passes on what is neither. Knows
+ * connections; what is asked over them is handed on.
  */
 import http from 'node:http'
 import https from 'node:https'
@@ -19,9 +19,15 @@ export interface Listener {
 }
 
 const TLS_HANDSHAKE = 0x16
-/** Requests begin with a method, in upper case; HTTP/2 begins with `PRI *`, which is told apart later. */
+/**
+ * Requests begin with a method, in upper case; HTTP/2 begins with `PRI *`, which is told apart
+ * later.
+ */
 const METHOD_START = /^[A-Z]/
-/** Some protocols let the server speak first: after so long a silence, in ms, a client's is taken for one. */
+/**
+ * Some protocols let the server speak first: after so long a silence, in ms, a client's is taken
+ * for one.
+ */
 const SILENCE_MS = 2000
 /** Servers, one for each host and port, that are kept at hand. */
 const SERVERS_MAX = 1000
@@ -118,7 +124,8 @@ export class Intercept {
     const server = https.createServer({
       ...SERVER_OPTIONS,
       ...this.authority.identityOf(target.host),
-      // What is recorded is HTTP/1.1; a client that can speak nothing else than HTTP/2 is told so, and reported.
+      // What is recorded is HTTP/1.1; a client that can speak nothing else than HTTP/2 is told so,
+      // and reported.
       ALPNProtocols: ['http/1.1'],
     })
     const where = `${target.host}:${target.port}`

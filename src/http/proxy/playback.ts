@@ -1,21 +1,24 @@
 /**
- * The door that replays: each request is answered from a recording, or told that there is none. Connects to
- * nothing.
+ * The door that replays: each request is answered from a recording, or told that there is none.
+ * Connects to nothing.
  */
 import type { Answer, Miss, RequestHead } from '../exchange.js'
+import { OWN_RECORDER } from '../own-recorder.js'
 import { asWire } from '../replay-form.js'
 import { answerPlainly, cut, finish, writeHead, writeInterim } from './client-side.js'
 import type { Asked, Door, Records, Replays } from './door.js'
 import { drained } from './flow.js'
 import { valuesOf, without } from './header-list.js'
-import { OWN_RECORDER } from './relay.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 
 export interface PlaybackOptions {
   readonly replayer: Replays
   readonly sightings: Sightings
-  /** Where the answers that were given are recorded again, so that the replay is a run like any other. */
+  /**
+   * Where the answers that were given are recorded again, so that the replay is a run like any
+   * other.
+   */
   readonly journal?: Records
 }
 

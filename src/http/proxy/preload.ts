@@ -1,7 +1,7 @@
 /**
- * Loaded by Node before a child's own code (`NODE_OPTIONS=--import`): makes `fetch`, `http` and `https` connect
- * through the sidecar, whichever agent they are given. It runs in others' programs, so it imports nothing but
- * Node, prints nothing, and leaves alone what it does not know.
+ * Loaded by Node before a child's own code (`NODE_OPTIONS=--import`): makes `fetch`, `http` and
+ * `https` connect through the sidecar, whichever agent they are given. It runs in others' programs,
+ * so it imports nothing but Node, prints nothing, and leaves alone what it does not know.
  */
 import http, { type Agent } from 'node:http'
 import https from 'node:https'
@@ -28,7 +28,9 @@ interface Place {
 
 type Done = (error: Error | null, socket?: Duplex) => void
 
-/** Through the sidecar to a host. The answer to CONNECT is short, and nothing follows it unasked. */
+/**
+ * Through the sidecar to a host. The answer to CONNECT is short, and nothing follows it unasked.
+ */
 function tunnel(proxy: Proxy, host: string, port: number, done: Done): void {
   const socket = net.connect({ host: proxy.host, port: proxy.port, noDelay: true })
   let head = ''

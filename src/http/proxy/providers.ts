@@ -1,8 +1,12 @@
 /**
- * Providers of models whose clients take a base URL, and the variables that these clients read it from.
+ * Providers of models whose clients take a base URL, and the variables that these clients read it
+ * from.
  */
 
-/** Where a route's short name leads: `/TOKEN/openai/v1/...`. Any other origin has a route by its own name. */
+/**
+ * Where a route's short name leads: `/TOKEN/openai/v1/...`. Any other origin has a route by its own
+ * name.
+ */
 const ORIGINS: Readonly<Record<string, string>> = {
   openai: 'https://api.openai.com',
   anthropic: 'https://api.anthropic.com',
@@ -28,8 +32,8 @@ export interface BaseVariable {
 }
 
 /**
- * Only variables whose clients send nothing else to another place once they are set. Bedrock's is not
- * here: its signature covers the host.
+ * Only variables whose clients send nothing else to another place once they are set. Bedrock's is
+ * not here: its signature covers the host.
  */
 export const BASE_VARIABLES: readonly BaseVariable[] = [
   { name: 'OPENAI_BASE_URL', base: 'https://api.openai.com/v1' },

@@ -2,7 +2,9 @@
  * A child process that is run to its end: signals go on to it, its exit code comes back.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { constants as access, accessSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { DaglogError, systemCode } from '../../core/errors.js'
 
 export interface ChildCommand {
@@ -26,7 +28,8 @@ const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGH
 const SIGNAL_BASE = 128
 
 /**
- * Run a command and wait for its end; meanwhile no signal of those that are passed on ends this process.
+ * Run a command and wait for its end; meanwhile no signal of those that are passed on ends this
+ * process.
  * @throws USAGE where it cannot be started
  */
 export function runChild({ command, args, env, stdout }: ChildCommand): Promise<ChildExit> {
@@ -50,6 +53,26 @@ export function runChild({ command, args, env, stdout }: ChildCommand): Promise<
   })
 }
 
+/**
+ * See whether there is such a program, before anything is begun for it.
+ * @throws USAGE where there is none
+ */
+export function checkProgram({ command, env }: Pick<ChildCommand, 'command' | 'env'>): void {
+  const isPath = /[/\\]/.test(command)
+  const places = isPath
+    ? [command]
+    : (env.PATH ?? '').split(delimiter).map((dir) => join(dir, command))
+  const found = places.some((place) => {
+    try {
+      accessSync(place, access.X_OK)
+      return statSync(place).isFile()
+    } catch {
+      return false // Another place may have it.
+    }
+  })
+  if (!found && process.platform !== 'win32') throw notStarted(command, undefined)
+}
+
 function passSignals(child: ChildProcess): () => void {
   const terminal = process.stdin.isTTY === true || process.stderr.isTTY === true
   const handlers = PASSED.map((signal) => {
@@ -64,8 +87,8 @@ function passSignals(child: ChildProcess): () => void {
   }
 }
 
-function notStarted(command: string, cause: Error): DaglogError {
-  const system = systemCode(cause)
+function notStarted(command: string, cause: Error | undefined): DaglogError {
+  const system = systemCode(cause) ?? 'ENOENT'
   const why = system === 'ENOENT' ? 'there is no such program' : `it cannot be started (${system})`
   return new DaglogError(
     'USAGE',

@@ -1,6 +1,7 @@
 /**
- * A child without any network but the sidecar: its own network namespace, where the system lets us make one, with a
- * bridge inside that leads from the sidecar's port to a Unix socket, which no namespace of networks hides.
+ * A child without any network but the sidecar: its own network namespace, where the system lets us
+ * make one, with a bridge inside that leads from the sidecar's port to a Unix socket, which no
+ * namespace of networks hides.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +18,10 @@ export interface Seal {
 export const BRIDGE_NODE_OPTIONS = 'DAGLOG_BRIDGE_NODE_OPTIONS'
 
 const AS_ROOT = ['unshare', '--net', '--'] as const
-/** In a user namespace of its own where the child is still itself; the capability is to bring up the loopback. */
+/**
+ * In a user namespace of its own where the child is still itself; the capability is to bring up the
+ * loopback.
+ */
 const AS_USER = ['unshare', '--user', '--map-current-user', '--keep-caps', '--net', '--'] as const
 const PROBE_MS_MAX = 10_000
 

@@ -1,5 +1,6 @@
 /**
- * One run's admission to a sidecar: its token, the hosts it asked for, who answers it, and what was seen.
+ * One run's admission to a sidecar: its token, the hosts it asked for, who answers it, and what was
+ * seen.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -113,7 +114,9 @@ export class Session {
     this.join(socket, target)
   }
 
-  /** A client that is refused here falls back to plain requests; one that gets an answer may not. */
+  /**
+   * A client that is refused here falls back to plain requests; one that gets an answer may not.
+   */
   refuseUpgrade(socket: Socket, target: Target): void {
     this.sightings.unseen('upgrade-refused', authorityOf(target))
     socket.destroy()

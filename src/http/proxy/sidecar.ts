@@ -1,6 +1,7 @@
 /**
- * The sidecar: one server on 127.0.0.1 that is a forward proxy and a set of base-URL routes at once. Whoever
- * speaks to it names a run by a token; what a run's calls become is its session's business.
+ * The sidecar: one server on 127.0.0.1 that is a forward proxy and a set of base-URL routes at
+ * once. Whoever speaks to it names a run by a token; what a run's calls become is its session's
+ * business.
  */
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,8 +1,7 @@
 /**
- * Where a request is meant to go, read from the three forms in which clients tell a proxy, and the words for
- * it. The URL that comes out is the real origin's in all of them, so that a call has one key whatever
- * way it took.
- * Pure: parses and prints, connects nowhere.
+ * Where a request is meant to go, read from the three forms in which clients tell a proxy, and the
+ * words for it. The URL that comes out is the real origin's in all of them, so that a call has one
+ * key whatever way it took. Pure: parses and prints, connects nowhere.
  */
 import { isIPv6 } from 'node:net'
 import { originOfProvider } from './providers.js'
@@ -72,7 +71,10 @@ export function routedAim(path: string): Routed | undefined {
   return aim && { ...aim, token }
 }
 
-/** The path under which `base`, an origin with or without a path, is reached. Undefined where it is no URL. */
+/**
+ * The path under which `base`, an origin with or without a path, is reached. Undefined where it is
+ * no URL.
+ */
 export function routeTo(token: string, base: string): string | undefined {
   const aim = absoluteAim(base)
   if (aim === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Who is trusted: by a child, which has to trust the sidecar and all that it trusted before; and by the sidecar,
- * which trusts what the child would have.
+ * Who is trusted: by a child, which has to trust the sidecar and all that it trusted before; and by
+ * the sidecar, which trusts what the child would have.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
@@ -24,7 +24,8 @@ const SYSTEM_BUNDLES = [
 ] as const
 
 /**
- * All that clients of this machine trust, PEM: Node's roots, the system's, and what the environment adds.
+ * All that clients of this machine trust, PEM: Node's roots, the system's, and what the environment
+ * adds.
  * @throws READ_FAILED where a file that the environment names cannot be read
  */
 export function trustedHere(env: Environment): string[] {

@@ -1,7 +1,7 @@
 /**
- * The side of a sidecar that faces the world: connections to the real origins, kept alive, over which a
- * request goes out with exactly the headers it came with.
- * In a replay there is none of these.
+ * The side of a sidecar that faces the world: connections to the real origins, kept alive, over
+ * which a request goes out with exactly the headers it came with. In a replay there is none of
+ * these.
  */
 import http from 'node:http'
 import https from 'node:https'
@@ -13,8 +13,8 @@ import { flatOf } from './header-list.js'
 import type { Aim, Target } from './target.js'
 
 /**
- * A kept connection is let go of after this long, in ms: most servers wait for five seconds, and a request
- * that crosses a close is a request that fails.
+ * A kept connection is let go of after this long, in ms: most servers wait for five seconds, and a
+ * request that crosses a close is a request that fails.
  */
 const IDLE_MS = 4000
 

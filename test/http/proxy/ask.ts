@@ -1,5 +1,6 @@
 /**
- * A client that tells all it saw of an answer, by each of the ways to a sidecar, or straight to the origin.
+ * A client that tells all it saw of an answer, by each of the ways to a sidecar, or straight to the
+ * origin.
  */
 import http, { type IncomingMessage } from 'node:http'
 import net from 'node:net'

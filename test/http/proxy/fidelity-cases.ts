@@ -1,6 +1,6 @@
 /**
- * Answers of an origin, as the bytes that it sends: each kind of content-encoding, framing, status and break,
- * and what once went wrong elsewhere.
+ * Answers of an origin, as the bytes that it sends: each kind of content-encoding, framing, status
+ * and break, and what once went wrong elsewhere.
  */
 import zlib from 'node:zlib'
 import type { Script } from './origin.js'

@@ -1,6 +1,6 @@
 /**
- * Whatever an origin sends, a client sees it through each way of the sidecar as it would without; and sees it again
- * from the recording, by whichever way it was recorded, with the origin gone.
+ * Whatever an origin sends, a client sees it through each way of the sidecar as it would without;
+ * and sees it again from the recording, by whichever way it was recorded, with the origin gone.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PlaybackDoor } from '../../../src/http/proxy/playback.js'

@@ -1,6 +1,6 @@
 /**
- * A recorder and a replayer that keep everything in memory, by method, URL and body: what the doors are held to
- * apart from what is written and how keys are made.
+ * A recorder and a replayer that keep everything in memory, by method, URL and body: what the doors
+ * are held to apart from what is written and how keys are made.
  */
 import type {
   Answer,

@@ -1,6 +1,6 @@
 /**
- * An origin that answers with bytes as given, HTTP or not, in the pieces they are given in; over TCP or TLS, on
- * 127.0.0.1. It counts the connections that are made to it.
+ * An origin that answers with bytes as given, HTTP or not, in the pieces they are given in; over
+ * TCP or TLS, on 127.0.0.1. It counts the connections that are made to it.
  */
 import net, { type AddressInfo, type Socket } from 'node:net'
 import tls from 'node:tls'

@@ -32,12 +32,14 @@ process.stdin.unref()
 const store = await openStore(dir, { onNotice: () => {} })
 const saver = new TellingSaver(store)
 tell('open')
-const graph = steppingGraph(saver, { steps: Number.POSITIVE_INFINITY })
+// A node that waits for nothing would keep the whole process from everything else, also from writing.
+const told = () => new Promise((resolve) => setImmediate(resolve))
+const graph = steppingGraph(saver, { steps: Number.POSITIVE_INFINITY, told })
 await Promise.all(
   threads.map(async (thread, at) => {
     const config = {
       configurable: { thread_id: thread },
-      recursionLimit: 1_000_000,
+      recursionLimit: 10_000,
       durability: at % 2 === 0 ? 'async' : 'sync',
     }
     const { next } = await graph.getState(config)
