@@ -346,7 +346,9 @@ async function takeOutcome<R>(
   if (answer.write) {
     begun = { id: await run.nextStepId(), key, ask, answerer }
     const self = stepOf(call, begun, input, await lineageOf(run))
-    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
+    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) =>
+      answerer.begun?.(ask, self, seq),
+    )
     // Whoever waits for the outcome is told; until then nobody may call it unhandled.
     begins.catch(() => {})
     if (answer.recheck !== undefined) recheck(call, self, answer.recheck)
