@@ -24,6 +24,7 @@ const TOPICS = {
   fold: async () => (await import('./topic-fold.mjs')).fold,
   search: async () => (await import('./topic-search.mjs')).search,
   import: async () => (await import('./topic-import.mjs')).imports,
+  traffic: async () => (await import('./topic-traffic.mjs')).traffic,
   sidecar: async () => (await import('./topic-sidecar.mjs')).sidecar,
   again: async () => (await import('./topic-again.mjs')).again,
   startup: async () => (await import('./topic-startup.mjs')).startup,

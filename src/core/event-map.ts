@@ -74,10 +74,7 @@ export interface Usage {
   readonly reasoningTokens?: number
 }
 
-/**
- * All that a model is asked with beside the messages. A request is a pure function of it and the
- * log.
- */
+/** All that a model is asked with beside the messages: a request is a function of it and the log. */
 export interface RequestHeader {
   readonly model: string
   /** `openai` (chat completions), `openai-responses`, `anthropic`, or any other name. */

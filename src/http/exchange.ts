@@ -1,6 +1,6 @@
 /**
- * What every door of the traffic room passes on: requests, answers and their ends, as bytes and lists.
- * Types only, beside the names of things; knows neither fetch nor sockets nor the log.
+ * What every door of the traffic room passes on: requests, answers and their ends, as bytes and
+ * lists. Types only, beside the names of things; knows neither fetch nor sockets nor the log.
  * @see docs/record-replay.md
  */
 import type { ExchangeEnd } from '../core/http-events.js'
@@ -42,7 +42,10 @@ export interface ExchangeFailure {
   readonly code?: string
 }
 
-/** One exchange on its way into the log. Bytes are taken at the call: they may be overwritten later. */
+/**
+ * One exchange on its way into the log. Bytes are taken at the call: they may be overwritten
+ * later.
+ */
 export interface Recording {
   /** Of the run, from 1 on; reserved when the request began. */
   readonly ordinal: number

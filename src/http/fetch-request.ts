@@ -1,6 +1,6 @@
 /**
- * A call of `fetch` taken apart: what is asked, as a recorder sees it, and what to hand on to the fetch
- * below so that it sends the same.
+ * A call of `fetch` taken apart: what is asked, as a recorder sees it, and what to hand on to the
+ * fetch below so that it sends the same.
  */
 import type { HeaderList, RequestHead } from './exchange.js'
 

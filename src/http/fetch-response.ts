@@ -20,7 +20,10 @@ export function headOf(response: Response): ResponseHead {
   }
 }
 
-/** The live response, recorded as it is read. Never a clone: one that is cancelled would not settle. */
+/**
+ * The live response, recorded as it is read. Never a clone: one that is cancelled would not
+ * settle.
+ */
 export function recordedResponse(
   response: Response,
   recording: Recording,
@@ -182,7 +185,8 @@ function pulledStream({ pull, cancel }: PulledStream): ReadableStream<Uint8Array
         const more = await pull((bytes) => {
           if (bytes.length === 0) return
           given = true
-          // What is given is taken away from whoever holds it: a copy, since it may be a part of more.
+          // What is given is taken away from whoever holds it: a copy, since it may be a part of
+          // more.
           controller.enqueue(new Uint8Array(bytes))
         })
         if (more) continue

@@ -1,5 +1,6 @@
 /**
- * A hash over fields that are each written with their length, so that no two lists of fields are alike.
+ * A hash over fields that are each written with their length, so that no two lists of fields are
+ * alike.
  * @see docs/format.md#request-key
  */
 import { createHash } from 'node:crypto'

@@ -1,5 +1,6 @@
 /**
- * Cookies of headers as HAR lists them beside the headers. A view: the headers themselves are exact.
+ * Cookies of headers as HAR lists them beside the headers. A view: the headers themselves are
+ * exact.
  */
 
 import type { HeaderList } from './exchange.js'

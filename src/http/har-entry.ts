@@ -1,7 +1,7 @@
 /**
  * An exchange as an entry of a HAR, for browsers' tools, viewers and Playwright.
- * What HAR has a field for stands there; all the rest goes into `_daglog`, with a digest over the whole
- * entry, so that an import of what nobody edited gives the same exchange again.
+ * What HAR has a field for stands there; all the rest goes into `_daglog`, with a digest over the
+ * whole entry, so that an import of what nobody edited gives the same exchange again.
  * @see docs/har.md
  */
 import { Buffer } from 'node:buffer'
@@ -119,7 +119,9 @@ function restOf(head: object): Record<string, unknown> {
   return rest
 }
 
-/** The body of the response as it was on the wire, where the text of the entry says it otherwise. */
+/**
+ * The body of the response as it was on the wire, where the text of the entry says it otherwise.
+ */
 function wireBody({ response }: HttpExchange, { content }: HarResponse): string | undefined {
   if (response === undefined) return undefined
   const stored = Buffer.from(response.body)

@@ -1,7 +1,7 @@
 /**
  * Event streams as Chrome writes them into a HAR, and back.
- * A view: the exact bytes are in the text of the content. They are made of the messages only where a
- * HAR has no text, as Chrome's own have not.
+ * A view: the exact bytes are in the text of the content. They are made of the messages only where
+ * a HAR has no text, as Chrome's own have not.
  */
 import { Buffer } from 'node:buffer'
 import { fieldsOf, listOf, textOf } from '../fold/provider/shape.js'

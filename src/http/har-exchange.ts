@@ -1,6 +1,6 @@
 /**
- * An entry of a HAR as an exchange: of one of ours that nobody edited the very one, of any other what it
- * tells. Neither scrubs nor makes keys.
+ * An entry of a HAR as an exchange: of one of ours that nobody edited the very one, of any other
+ * what it tells. Neither scrubs nor makes keys.
  * @see docs/har.md#import
  */
 import { Buffer } from 'node:buffer'

@@ -1,6 +1,6 @@
 /**
- * An entry of a HAR that another program wrote, as an exchange. What it does not say is not made up: it
- * is told, and an entry that would answer otherwise than its server did gives no exchange.
+ * An entry of a HAR that another program wrote, as an exchange. What it does not say is not made
+ * up: it is told, and an entry that would answer otherwise than its server did gives no exchange.
  */
 import { Buffer } from 'node:buffer'
 import { type Fields, fieldsOf, isFields, listOf, textOf, wordOf } from '../fold/provider/shape.js'

@@ -28,8 +28,8 @@ function round(ms: number): number {
 }
 
 /**
- * The body of the response, decoded, as it came. Of one that came with a content-encoding the pieces are
- * pieces of that: its text is given whole, at the end.
+ * The body of the response, decoded, as it came. Of one that came with a content-encoding the
+ * pieces are pieces of that: its text is given whole, at the end.
  */
 export function timedPieces(data: HttpExchange): TimedPiece[] {
   const { response, chunks, timing } = data

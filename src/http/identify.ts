@@ -1,5 +1,6 @@
 /**
- * The key of a request that is asked, found just as a recorder finds it: scrubbed first, codings off.
+ * The key of a request that is asked, found just as a recorder finds it: scrubbed first, codings
+ * off.
  */
 import { BodyRecord, NOWHERE } from './body-record.js'
 import type { BodyForm, RequestHead } from './exchange.js'

@@ -6,8 +6,8 @@ import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 
 /**
- * Undefined where the bytes are no JSON, or some that canonical JSON would change: a key that is there
- * twice, a number that no double is, -0, a lone surrogate, bytes that are no UTF-8.
+ * Undefined where the bytes are no JSON, or some that canonical JSON would change: a key that is
+ * there twice, a number that no double is, -0, a lone surrogate, bytes that are no UTF-8.
  */
 export function jsonOf(bytes: Uint8Array): { readonly value: unknown } | undefined {
   let text: string
@@ -64,7 +64,10 @@ function isExact(text: string): boolean {
   return true
 }
 
-/** Behind the string that begins at `from`; found by its quotes, since a pattern would remember each character. */
+/**
+ * Behind the string that begins at `from`; found by its quotes, since a pattern would remember
+ * each character.
+ */
 function stringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); ; at = text.indexOf('"', at + 1)) {
     let slashes = 0

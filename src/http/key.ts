@@ -12,7 +12,10 @@ import { PLACEHOLDER } from './scrub-pattern.js'
 
 export const KEY_RECIPE = 'daglog-http/1'
 
-/** Headers that change the answer; all others are kept and do not count. In the order of the recipe. */
+/**
+ * Headers that change the answer; all others are kept and do not count. In the order of the
+ * recipe.
+ */
 export const VARY_HEADERS = [
   'accept',
   'anthropic-beta',

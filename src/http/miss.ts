@@ -1,6 +1,6 @@
 /**
- * A request that nothing recorded answers, explained: what kind of miss it is, which recorded requests
- * are nearest, and the answer that makes a client give up at once.
+ * A request that nothing recorded answers, explained: what kind of miss it is, which recorded
+ * requests are nearest, and the answer that makes a client give up at once.
  */
 import type { FoundExchange } from '../store/exchange-index.js'
 import type { HeaderList, Miss, MissKind, NearRequest } from './exchange.js'

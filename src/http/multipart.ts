@@ -1,7 +1,7 @@
 /**
  * The parts of a multipart body, hashed as they stream by: name, file name, type and bytes of each.
- * The boundary, which clients draw at random, is nowhere in it. Strict: whatever is not as RFC 2046 has
- * it is no multipart, and whoever asks goes by the bytes.
+ * The boundary, which clients draw at random, is nowhere in it. Strict: whatever is not as RFC
+ * 2046 has it is no multipart, and whoever asks goes by the bytes.
  */
 import { createHash, type Hash as Hasher } from 'node:crypto'
 

@@ -16,8 +16,9 @@ import { ExchangeScrub } from './scrub.js'
 
 export interface RecorderOptions {
   /**
-   * What becomes of a call that cannot be recorded, since the disk is full, say. `open`: it goes on, and
-   * an `http/gap` is written as soon as that can be. `closed`: it fails. `open` unless told.
+   * What becomes of a call that cannot be recorded, since the disk is full, say. `open`: it goes
+   * on, and an `http/gap` is written as soon as that can be. `closed`: it fails. `open` unless
+   * told.
    */
   readonly fail?: 'open' | 'closed'
   /** Values that are secrets wherever they stand, beside those that are known by name or form. */
@@ -205,8 +206,8 @@ export class Recorder {
   }
 
   /**
-   * Whatever is still open ends here, as cut by the client; resolves once all is in the log, and what was
-   * lost is told if it can be.
+   * Whatever is still open ends here, as cut by the client; resolves once all is in the log, and
+   * what was lost is told if it can be.
    */
   async close(): Promise<void> {
     await Promise.allSettled([...this.open.keys()].map((one) => one.end('client-abort')))

@@ -1,5 +1,6 @@
 /**
- * A recorded answer in the form that a door gives: as a client hands it out, or as it goes over a wire.
+ * A recorded answer in the form that a door gives: as a client hands it out, or as it goes over a
+ * wire.
  */
 import { withoutCodings } from '../fold/readers/content-coding.js'
 import { decoding } from './decoding.js'
@@ -13,8 +14,8 @@ export interface FormedAnswer {
 }
 
 /**
- * As `fetch` gives it: the body without its codings, the headers as they came. Codings that do not come
- * off (they are unknown here, or the bytes are not what they say) stay on.
+ * As `fetch` gives it: the body without its codings, the headers as they came. Codings that do not
+ * come off (they are unknown here, or the bytes are not what they say) stay on.
  */
 export function asDecoded(answer: Answer): FormedAnswer {
   const { headers } = answer
@@ -26,9 +27,10 @@ export function asDecoded(answer: Answer): FormedAnswer {
 }
 
 /**
- * As it goes over a wire to a client that accepts these codings (the value of its `accept-encoding`;
- * undefined for any). Where the bytes are decoded, or the client would not understand them, the headers
- * say so; `content-length` is that of the bytes that are given, or not there where nobody knows it yet.
+ * As it goes over a wire to a client that accepts these codings (the value of its
+ * `accept-encoding`; undefined for any). Where the bytes are decoded, or the client would not
+ * understand them, the headers say so; `content-length` is that of the bytes that are given, or
+ * not there where nobody knows it yet.
  */
 export function asWire(answer: Answer, accepts?: string): FormedAnswer {
   const codings = codingsOf(answer.headers)

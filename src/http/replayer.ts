@@ -1,7 +1,7 @@
 /**
  * Answers requests from what was recorded, and from nothing else: it has no network to go to.
- * Per key in sequence, with a cursor for each client; a request that nothing answers is a miss, which
- * is told to the client, to the log of the replay, and in the report at the end.
+ * Per key in sequence, with a cursor for each client; a request that nothing answers is a miss,
+ * which is told to the client, to the log of the replay, and in the report at the end.
  */
 import type { FoundExchange, LoadedExchange } from '../store/exchange-index.js'
 import { exchangesOf, loadExchange } from '../store/exchange-index.js'
@@ -80,7 +80,8 @@ export class Replayer {
 
   /**
    * The recorded answer to a request, or what can be said about there being none.
-   * @param options `client`: who asks; each has cursors of its own. `quiet`: a miss is no fault, since
+   * @param options `client`: who asks; each has cursors of its own. `quiet`: a miss is no fault,
+   * since
    *   somebody else will answer.
    * @throws OBJECT_MISSING, OBJECT_CORRUPT, CHAIN_BROKEN where what is recorded cannot be read
    */

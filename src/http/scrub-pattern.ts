@@ -1,6 +1,6 @@
 /**
- * One pattern for all that is scrubbed from text: by form, by the name of its field, or because it is
- * known. Over bytes read as latin1; whatever is secret stands at the end of a match.
+ * One pattern for all that is scrubbed from text: by form, by the name of its field, or because it
+ * is known. Over bytes read as latin1; whatever is secret stands at the end of a match.
  */
 import { SECRET_FORMS } from '../core/secret-forms.js'
 import { SECRET_FIELDS } from './secret-names.js'
@@ -11,19 +11,26 @@ export const SECRET_BYTES_MAX = 8192
 /** What stands for a secret: this, and 16 hex digits. */
 export const PLACEHOLDER = 'daglog-scrubbed-'
 
-/** A known value shorter than this is replaced where it is known to be, and not looked for elsewhere. */
+/**
+ * A known value shorter than this is replaced where it is known to be, and not looked for
+ * elsewhere.
+ */
 export const KNOWN_CHARACTERS_MIN = 16
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** Names in any case; the forms of secrets are in one case only, or words of a language would be. */
+/**
+ * Names in any case; the forms of secrets are in one case only, or words of a language would be.
+ */
 const caseless = (text: string): string =>
   escaped(text).replaceAll(/[a-z]/gi, (c) => `[${c.toLowerCase()}${c.toUpperCase()}]`)
 
 const NAMES = SECRET_FIELDS.map(caseless).join('|')
 const LONG = `{1,${SECRET_BYTES_MAX}}`
 
-/** Open-ended forms get a longest length, so that no match reaches farther than what is held back. */
+/**
+ * Open-ended forms get a longest length, so that no match reaches farther than what is held back.
+ */
 const bounded = (form: string): string =>
   form.replaceAll(/\{(\d+),\}/g, `{$1,${SECRET_BYTES_MAX / 4}}`)
 

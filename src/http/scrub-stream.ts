@@ -1,7 +1,7 @@
 /**
  * Replaces secrets in a stream of bytes, wherever the stream is cut.
- * A stretch as long as the longest secret is held back, so what comes out is a function of the bytes
- * alone; where pieces ended is told in terms of what comes out.
+ * A stretch as long as the longest secret is held back, so what comes out is a function of the
+ * bytes alone; where pieces ended is told in terms of what comes out.
  */
 import { PLACEHOLDER, SECRET_BYTES_MAX, type SecretPattern } from './scrub-pattern.js'
 

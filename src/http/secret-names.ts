@@ -1,6 +1,6 @@
 /**
- * Under which names secrets travel: in headers, in queries, in JSON and forms. Compared in lower case.
- * What is not named here is found by its form (`core/secret-forms.ts`) or not at all.
+ * Under which names secrets travel: in headers, in queries, in JSON and forms. Compared in lower
+ * case. What is not named here is found by its form (`core/secret-forms.ts`) or not at all.
  */
 
 /** Headers whose whole value is a secret, but for the scheme in front of it. */
@@ -67,7 +67,10 @@ export const SECRET_QUERY: ReadonlySet<string> = new Set([
   'subscription-key',
 ])
 
-/** Members of JSON, fields of forms and of queries within text. Not `token`: log probabilities have it. */
+/**
+ * Members of JSON, fields of forms and of queries within text. Not `token`: log probabilities have
+ * it.
+ */
 export const SECRET_FIELDS: readonly string[] = [
   'access_token',
   'accessToken',

@@ -1,6 +1,7 @@
 /**
  * Any `fetch`, recorded and replayed: `into` records, `from` answers, both do both.
- * With `from` alone the fetch below is never called.
+ * With `from` alone the fetch below is never called for what lies on the network; `data:` and `blob:` do
+ * not, so they are left to it.
  */
 import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'
@@ -38,14 +39,15 @@ export interface ReplayFetch extends Fetch {
 
 /**
  * Wrap a fetch.
- * @throws as that fetch does; what recording throws, where that fails closed; what reading `from` throws
+ * @throws as that fetch does; what recording throws, where that fails closed; what reading `from`
+ * throws
  */
 export function withReplay(fetch: Fetch, options: WithReplayOptions = {}): ReplayFetch {
   const { from, into } = options
   const doors = new Doors(options)
   const sending = into === undefined ? fetch : marked(fetch, into.id)
   const replaying = async (input: string | URL | Request, init?: unknown): Promise<Response> => {
-    if (from === undefined && into === undefined) return fetch(input, init)
+    if ((from === undefined && into === undefined) || !isNetwork(input)) return fetch(input, init)
     const [call, recorder, replayer] = await Promise.all([
       fetchCall(input, init),
       doors.recorder(),
@@ -60,6 +62,11 @@ export function withReplay(fetch: Fetch, options: WithReplayOptions = {}): Repla
     report: async () => (await doors.replayer())?.report(),
     close: () => doors.close(),
   })
+}
+
+function isNetwork(input: string | URL | Request): boolean {
+  const url = input instanceof Request ? input.url : String(input)
+  return !/^\s*(?:data|blob):/i.test(url)
 }
 
 /** Opened when they are first needed. */

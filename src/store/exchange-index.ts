@@ -1,6 +1,7 @@
 /**
- * The exchanges of a run by their place in its log: the projection `exchanges`, folded without reading
- * a body, and kept in the cache. What is in the cache is used only where the log still says the same.
+ * The exchanges of a run by their place in its log: the projection `exchanges`, folded without
+ * reading a body, and kept in the cache. What is in the cache is used only where the log still
+ * says the same.
  */
 import { parseBody, type Ref, restoreData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'

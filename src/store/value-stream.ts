@@ -1,6 +1,6 @@
 /**
- * A value that arrives in parts and may be large: its objects go to the store as they come, in memory
- * that does not grow with it. Its run stays held until it is over.
+ * A value that arrives in parts and may be large: its objects go to the store as they come, in
+ * memory that does not grow with it. Its run stays held until it is over.
  * Knows neither what the bytes mean nor which event will refer to them.
  */
 import type { LargeValue, PreparedValue } from '../core/body.js'
@@ -26,8 +26,8 @@ export class ValueStream {
   ) {}
 
   /**
-   * Takes the next bytes, which may be overwritten afterwards. Where a promise is given, wait for it
-   * before the next ones.
+   * Takes the next bytes, which may be overwritten afterwards. Where a promise is given, wait for
+   * it before the next ones.
    * @throws WRITE_FAILED and what else writing throws
    */
   push(bytes: Uint8Array): void | Promise<void> {
