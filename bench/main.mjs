@@ -25,6 +25,7 @@ const TOPICS = {
   search: async () => (await import('./topic-search.mjs')).search,
   import: async () => (await import('./topic-import.mjs')).imports,
   sidecar: async () => (await import('./topic-sidecar.mjs')).sidecar,
+  again: async () => (await import('./topic-again.mjs')).again,
   startup: async () => (await import('./topic-startup.mjs')).startup,
 }
 

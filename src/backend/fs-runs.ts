@@ -26,10 +26,12 @@ export class FsRuns {
   ) {}
 
   list(): RunPlace[] {
-    return this.disk
-      .list(this.layout.runs())
-      .filter(isRunName)
-      .map((name) => ({ id: runIdOfName(name), place: name }))
+    const places: RunPlace[] = []
+    for (const name of this.disk.list(this.layout.runs())) {
+      const id = runIdOfName(name)
+      if (id !== undefined || isRunName(name)) places.push({ id, place: name })
+    }
+    return places
   }
 
   has(id: string): boolean {

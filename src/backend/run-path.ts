@@ -13,6 +13,8 @@ const NAME_BYTES_MAX = 180
 const HASHED_PREFIX_BYTES = 80
 const HASHED_MARK = '%~'
 const HASHED_NAME = /^(?!\.)(?!.*\.\.)[a-z0-9_.%-]{80}%~[0-9a-f]{64}$/
+/** Names that are made of ids without a change. */
+const SIMPLE_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 const PLAIN = /^[a-z0-9_-]$/
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(?:\.|$)/
 
@@ -53,6 +55,9 @@ export function isRunName(name: string): boolean {
 
 /** The id of a file name; undefined where the name holds only its hash, or is none of ours. */
 export function runIdOfName(name: string): string | undefined {
+  // Most are their own ids, and there may be a hundred thousand.
+  const isSimple = name.length <= NAME_BYTES_MAX && SIMPLE_NAME.test(name)
+  if (isSimple && !RESERVED.test(name)) return name
   if (name.includes(HASHED_MARK)) return undefined
   const bytes: number[] = []
   for (let at = 0; at < name.length; at += 1) {

@@ -4,6 +4,7 @@
  */
 import type { RunEvent } from '../core/event.js'
 import { type Address, addressOf } from '../fold/address.js'
+import { toolPairs } from '../fold/tool-pairs.js'
 import { printable } from '../value/preview.js'
 import { eventWords } from './event-words.js'
 import type { Piece } from './output.js'
@@ -58,12 +59,14 @@ export class EventRows {
   name: string | undefined
   status: string = 'open'
   readonly totals = {
-    ...{ events: 0, turns: 0, steps: 0, exchanges: 0, misses: 0 },
+    ...{ events: 0, turns: 0, calls: 0, steps: 0, exchanges: 0, misses: 0 },
     ...{ tokensIn: 0, tokensOut: 0 },
   }
   readonly #steps = new Map<string, OpenStep>()
   /** Tool calls of the turn, by id. */
   readonly #calls = new Map<string, OpenCall>()
+  /** Calls of tools, each once: asked for by a message, or begun. */
+  #pairs = toolPairs.init()
   /** Requests that have no end yet, by ordinal. */
   readonly #requests = new Map<unknown, Members>()
   #started: number | undefined
@@ -127,8 +130,11 @@ export class EventRows {
     return call === undefined ? [] : [['cyan', printable(call.name, NAME_LENGTH)], ' ']
   }
 
-  #count({ type, line }: RunEvent, data: Members): void {
+  #count(event: RunEvent, data: Members): void {
     const { totals } = this
+    const { type, line } = event
+    if (toolPairs.types?.includes(type)) this.#pairs = toolPairs.apply(this.#pairs, event)
+    totals.calls = this.#pairs.calls
     if (line === undefined) totals.events += 1
     if (type === 'turn/start') totals.turns += 1
     if (type === 'step/start') totals.steps += 1

@@ -64,7 +64,8 @@ export function gapText({ seq, data }: RunEvent): string {
   return `seq ${seq}, segment ${segment}, byte ${offset}: ${bytes} bytes cannot be read: ${reason}`
 }
 
-function isDamage(error: unknown): boolean {
+/** Whether what is asked for should be here, and is not as it was written. */
+export function isDamage(error: unknown): boolean {
   return error instanceof DaglogError && error.kind === 'damage'
 }
 

@@ -32,7 +32,7 @@ export async function listRuns(
   if (flat) {
     return infos.map((info) => {
       const above = aboveOf.get(info.id)
-      return { ...info, below: 0, ...(above === undefined ? {} : { above }) }
+      return { below: 0, ...(above === undefined ? {} : { above }), ...info }
     })
   }
   const listed: ListedRun[] = []
@@ -40,7 +40,7 @@ export async function listRuns(
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { info, below } = next
     const above = aboveOf.get(info.id)
-    listed.push({ ...info, below, ...(above === undefined ? {} : { above }) })
+    listed.push({ below, ...(above === undefined ? {} : { above }), ...info })
     for (const child of (children.get(info.id) ?? []).toReversed())
       stack.push({ info: child, below: below + 1 })
   }

@@ -97,8 +97,9 @@ export class RunSheet {
     if (head !== undefined) field('head', `${head.seq}:${head.hash}`)
     if (parent !== undefined)
       field('parent', `${parent.kind} of ${parent.run ?? parent.identity} at seq ${parent.seq}`)
-    const { events, turns, steps, exchanges, misses, tokensIn, tokensOut, bytes } = totals
+    const { events, turns, calls, steps, exchanges, misses, tokensIn, tokensOut, bytes } = totals
     const counts = [countText(events, 'event'), countText(turns, 'turn'), countText(steps, 'step')]
+    if (calls > 0) counts.splice(2, 0, countText(calls, 'call'))
     if (exchanges > 0) counts.push(countText(exchanges, 'exchange'))
     if (misses > 0) counts.push(`${misses} missed`)
     const tokens = `${countText(tokensIn, 'token')} in  ${countText(tokensOut, 'token')} out`

@@ -1,15 +1,14 @@
 /** `daglog show RUN[@SEQ] [--limit N] [--dag]` */
 
 import type { RunEvent } from '../core/event.js'
-import { builtInReaders } from '../fold/readers.js'
 import { lineOf } from '../store/jsonl.js'
 import type { RunView } from '../store/run-view.js'
 import type { Call } from './call.js'
 import { type EventRow, EventRows } from './event-rows.js'
 import type { ExitCode } from './exit-codes.js'
-import { gapText, isGap, readable } from './readable.js'
 import { runAt } from './run-at.js'
 import { RunSheet } from './run-sheet.js'
+import { ShownEvents } from './shown-events.js'
 
 const ROWS_MAX = 200
 
@@ -25,24 +24,17 @@ export async function show(call: Call): Promise<ExitCode> {
     unreadable += 1
     out.alarm(['red', 'cannot be read: '], what)
   }
-  const events = readable(view, onTrouble)
   // All of the run is read, since where it ended is a question to all of it; only the end is kept.
   const summary = await view.summary()
-  const isImported = summary.imported !== undefined
-  const rows = new EventRows(isImported ? summary : undefined)
+  const rows = new EventRows(summary.imported === undefined ? undefined : summary)
   let count = 0
   const kept: { readonly row: EventRow; readonly json: string }[] = []
   const to = at === undefined ? {} : { to: at }
-  const raw = isImported || out.json ? NOTHING_RAW : await rawTypes(view)
-  const refs = events.events({ refs: true, ...to })
-  const derived = raw.size > 0 ? view.session(to) : refs
   const ended = out.json ? NONE_ENDED : await endedRequests(view, to)
-  for await (const event of isImported ? withDerived(refs, view.session(to)) : derived) {
+  for await (const { event, isTold } of new ShownEvents(view, onTrouble).read({ from: 0, ...to })) {
     const row = rows.add(event)
-    // `readable` tells of a gap by itself.
-    if (raw.size > 0 && isGap(event)) onTrouble(gapText(event))
-    // What is inside is shown in its place; of an exchange both are.
-    if (raw.has(event.type) && event.type !== EXCHANGE) continue
+    // People are shown what is inside in its place; programs get both.
+    if (isTold && !out.json) continue
     if (event.type === START && ended.has(ordinalOf(event))) continue
     count += 1
     kept.push({ row, json: out.json ? lineOf(event) : '' })
@@ -69,9 +61,6 @@ function asOf(at: number | undefined): { readonly at?: number } {
   return at === undefined ? {} : { at }
 }
 
-/** What readers look at and derive nothing from: it is a session event itself. */
-const SESSION_TYPE = /^(?:turn|user|assistant|tool|request|step|run)\/|^compaction$/
-
 const EXCHANGE = 'http/exchange'
 const START = 'http/start'
 const NONE_ENDED: ReadonlySet<unknown> = new Set()
@@ -90,41 +79,4 @@ async function endedRequests(
 
 function ordinalOf({ data }: RunEvent): unknown {
   return (data as { readonly ordinal?: unknown } | null | undefined)?.ordinal
-}
-
-const NOTHING_RAW: ReadonlySet<string> = new Set()
-
-/** Types of the run that session events are derived from; nothing where there are none. */
-async function rawTypes(view: RunView): Promise<ReadonlySet<string>> {
-  const found = new Set<string>()
-  for (const { types } of await builtInReaders()) {
-    for (const type of types) {
-      if (SESSION_TYPE.test(type) || type === 'import/source') continue
-      if ((await view.last(type)) !== undefined) found.add(type)
-    }
-  }
-  return found
-}
-
-/** Raw events as they lie, payloads left out, and behind each what its reader finds in it. */
-async function* withDerived(
-  raw: AsyncIterable<RunEvent>,
-  session: AsyncIterable<RunEvent>,
-): AsyncGenerator<RunEvent> {
-  const found = session[Symbol.asyncIterator]()
-  const nextDerived = async (): Promise<RunEvent | undefined> => {
-    for (;;) {
-      const { value, done } = await found.next()
-      if (done === true) return undefined
-      if ((value as RunEvent).line !== undefined) return value as RunEvent
-    }
-  }
-  let derived = await nextDerived()
-  for await (const event of raw) {
-    yield event
-    while (derived?.seq === event.seq) {
-      yield derived
-      derived = await nextDerived()
-    }
-  }
 }

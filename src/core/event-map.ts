@@ -342,6 +342,8 @@ export interface EventMap {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
+  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
+  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage

@@ -11,10 +11,13 @@ export const PRICES_DATED = '2026-11-30'
 const ANTHROPIC = 'https://platform.claude.com/docs/en/about-claude/pricing'
 const OPENAI = 'https://developers.openai.com/api/docs/models/'
 const CODEX_RATES = 'OpenAI Help Center, Codex rate card (25 credits = $1)'
+const ASTRA_LONG = 'https://github.com/BerriAI/litellm/discussions/39633 (of the vendor’s page)'
 const checked = PRICES_DATED
 
 /**
- * Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input.
+ * Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input. Reading
+ * is 0.025 times of Fable 5.1 and 0.05 times of Opus 5.5 and Sonnet 5.5; Haiku 5.5 costs five times as
+ * much above 100,000 tokens, caches too (platform.claude.com/docs/en/models/haiku-5-5/overview).
  */
 function claude(model: string, input: number, output: number, more: Partial<Price> = {}): Price {
   return {
@@ -67,6 +70,8 @@ export const PRICE_TABLE: readonly Price[] = [
   claude('claude-haiku-4-5', 1, 5),
   claude('claude-3-5-haiku', 0.8, 4),
   openai('gpt-6-astra', [10, 1, 50], { ...LONG, cacheWrite: 12.5 }),
+  // The whole request costs twice as much then, and its output half as much again.
+  openai('gpt-6-astra', [20, 2, 75], { cacheWrite: 25, source: ASTRA_LONG }),
   openai('gpt-5.5', [5, 0.5, 30], { ...LONG, source: CODEX_RATES }),
   openai('gpt-5.4', [2.5, 0.25, 15], { ...LONG, source: CODEX_RATES }),
   openai('gpt-5.3-codex', [1.75, 0.175, 14], { source: CODEX_RATES }),

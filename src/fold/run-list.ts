@@ -30,7 +30,8 @@ export interface RunDeleted {
 
 export class RunList {
   private readonly heads = new Map<string, RunHead>()
-  private readonly ids = new Map<string, string>()
+  /** By the hash of frame 0; made once it is asked for, since there may be very many. */
+  private ids: Map<string, string> | undefined
   private readonly deleted = new Map<string, RunDeleted>()
 
   apply(type: string, data: unknown): void {
@@ -40,13 +41,13 @@ export class RunList {
       // A fenced writer may note late what it last saw; the highest head of a run is the one that counts.
       if (known?.run === head.run && known.seq >= head.seq) return
       this.heads.set(head.id, head)
-      this.ids.set(head.run, head.id)
-      this.deleted.delete(head.run)
+      this.ids?.set(head.run, head.id)
+      if (this.deleted.size > 0) this.deleted.delete(head.run)
     } else if (type === 'run/deleted') {
       const gone = data as RunDeleted
       this.heads.delete(gone.id)
       if (gone.run === undefined || gone.run === null) return
-      this.ids.delete(gone.run)
+      this.ids?.delete(gone.run)
       this.deleted.set(gone.run, gone)
     }
   }
@@ -62,6 +63,7 @@ export class RunList {
 
   /** The id under which a run, known by the hash of its frame 0, is in this store. */
   idOf(run: string): string | undefined {
+    this.ids ??= new Map(Array.from(this.heads.values(), (head) => [head.run, head.id]))
     return this.ids.get(run)
   }
 
@@ -93,7 +95,7 @@ export class RunList {
     const from = snapshot as { version?: number; heads: RunHead[]; deleted: RunDeleted[] } | null
     if (from?.version !== RUN_LIST_VERSION) return undefined
     const list = new RunList()
-    for (const head of from.heads) list.apply('run/head', head)
+    for (const head of from.heads) list.heads.set(head.id, head)
     for (const gone of from.deleted) if (gone.run !== undefined) list.deleted.set(gone.run, gone)
     return list
   }

@@ -39,24 +39,38 @@ export async function listRuns(context: StoreContext): Promise<RunInfo[]> {
   const list = await heads.refresh()
   const infos: RunInfo[] = []
   for (const place of await backend.listRuns()) {
-    const id = await runIdAt(context, place)
+    const id = place.id ?? (await runIdAt(context, place))
     const head = list.head(id)
-    infos.push(head === undefined ? await unlisted(context, id) : await listed(context, head))
+    if (head === undefined) infos.push(await unlisted(context, id))
+    // Importers note what they append, and there may be a hundred thousand of these: nothing is waited for.
+    else if (head.summary.imported !== undefined) infos.push(infoOf(head, head.at[3], true))
+    else infos.push(await listed(context, head))
   }
-  return infos.sort((a, b) => b.started - a.started || (a.id < b.id ? 1 : -1))
+  return newestFirst(infos)
+}
+
+/** Numbers side by side are compared much faster than members of a hundred thousand objects. */
+function newestFirst(infos: readonly RunInfo[]): RunInfo[] {
+  const started = Float64Array.from(infos, (info) => info.started)
+  const idAt = (at: number): string => (infos[at] as RunInfo).id
+  const order = Uint32Array.from(infos, (_, at) => at).sort(
+    (a, b) => (started[b] as number) - (started[a] as number) || (idAt(a) < idAt(b) ? 1 : -1),
+  )
+  return Array.from(order, (at) => infos[at] as RunInfo)
 }
 
 async function listed(context: StoreContext, head: RunHead): Promise<RunInfo> {
-  const { summary, id, seq, hash } = head
-  const found = { ...summary, id, head: { seq, hash } }
-  // Importers note what they append, and there may be a hundred thousand of these.
-  if (summary.imported !== undefined) return { ...found, bytes: head.at[3], current: true }
-  const segments = await segmentsOf(context, id)
-  if (segments === undefined) return { ...found, bytes: 0, current: false }
+  const segments = await segmentsOf(context, head.id)
+  if (segments === undefined) return infoOf(head, 0, false)
   const [, segment, , to] = head.at
   const last = segments.at(-1)
   const current = last?.number === segment && last.bytes === to
-  return { ...found, bytes: bytesOf(segments), current }
+  return infoOf(head, bytesOf(segments), current)
+}
+
+/** The summary comes last: an object that is copied first and added to afterwards takes ten times as long. */
+function infoOf({ summary, id, seq, hash }: RunHead, bytes: number, current: boolean): RunInfo {
+  return { id, head: { seq, hash }, bytes, current, ...summary }
 }
 
 /** A run that the store's log does not know (its writer died early, or it was copied here): read its end. */
@@ -64,10 +78,10 @@ async function unlisted(context: StoreContext, id: string): Promise<RunInfo> {
   const bytes = bytesOf((await segmentsOf(context, id)) ?? [])
   try {
     const view = new RunView(context, id)
-    return { ...(await view.summary()), id, head: undefined, bytes, current: true }
+    return { id, head: undefined, bytes, current: true, ...(await view.summary()) }
   } catch (error) {
     context.notices.report('gap', `run ${id} cannot be read`, error)
-    return { ...NOTHING_KNOWN, id, head: undefined, bytes, current: false }
+    return { id, head: undefined, bytes, current: false, ...NOTHING_KNOWN }
   }
 }
 

@@ -14,7 +14,7 @@ import type { Hash } from '../core/hash.js'
 import { withoutPointers } from '../core/pointer.js'
 import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer } from './answers.js'
 import type { Appended } from './appender.js'
-import { callSite } from './call-site.js'
+import { type CallSite, callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
 import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
@@ -140,7 +140,7 @@ interface TakenCall<R> extends StepCall<R> {
   readonly parent: Step | undefined
   readonly inputDigest: Hash
   readonly given: EncodedData
-  readonly site: string | undefined
+  readonly site: CallSite | undefined
 }
 
 export async function runStep<R>(call: StepCall<R>): Promise<R> {
@@ -258,6 +258,7 @@ async function writeStart<R>(
   { id, key }: Pick<Step, 'id' | 'key'>,
   given: EncodedData,
 ): Promise<number> {
+  const at = site?.()
   const start = encodeData({
     id,
     key,
@@ -266,7 +267,7 @@ async function writeStart<R>(
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(options.effect === undefined ? {} : { effect: options.effect }),
     ...(options.ignore === undefined ? {} : { ignore: options.ignore }),
-    ...(site === undefined ? {} : { site }),
+    ...(at === undefined ? {} : { site: at }),
   })
   const begun = (events.start ?? []).map(({ type, data }) => run.encode(type, data))
   const [first] = await run.appendEncoded([
@@ -345,7 +346,9 @@ async function takeOutcome<R>(
   if (answer.write) {
     begun = { id: await run.nextStepId(), key, ask, answerer }
     const self = stepOf(call, begun, input, await lineageOf(run))
-    begins = writeStart(call, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
+    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) =>
+      answerer.begun?.(ask, self, seq),
+    )
     // Whoever waits for the outcome is told; until then nobody may call it unhandled.
     begins.catch(() => {})
     if (answer.recheck !== undefined) recheck(call, self, answer.recheck)

@@ -7,7 +7,10 @@ import { Pattern } from '../../src/store/search-pattern.js'
 import { RopeSearch } from '../../src/store/search-rope.js'
 import { Needle } from '../../src/value/needle.js'
 import { writeRope } from '../../src/value/rope.js'
+import { redacted } from '../core/frames.js'
+import { linesOf, user } from '../fold/readers/claude-lines.js'
 import { bytesOf, meta, said } from '../fold/readers/rollouts.js'
+import { logPath, tamper, temporaryStore } from './temporary.js'
 
 /** Every place of a plain text, overlapping ones left out. */
 function placesIn(bytes: Buffer, text: string): number[] {
@@ -262,6 +265,40 @@ describe('a search', () => {
     for await (const hit of search.run(view)) hits.push(hit)
     expect(hits).toMatchObject([{ seq: 2 }])
     expect(search.skips.unread).toMatchObject([{ run: 'r', seq: 1 }])
+    await store.close()
+  })
+
+  it('finds nothing in what was redacted, inline, in a value or in lines, and counts it', async () => {
+    const { store, dir } = await temporaryStore()
+    const run = await store.run('r')
+    await run.append('import/source', { format: 'claude-code', session: 's' } as never)
+    const lines = linesOf([user('a needle in the lines')])
+    const gone = [
+      (await run.append('note', { text: 'needle' })).seq,
+      (await run.append('page', { page: `${'p'.repeat(9000)} needle` })).seq,
+      (await run.append('import/lines', { from: 0, lines: 1, bytes: lines })).seq,
+    ]
+    const left = await run.append('note', { text: 'the needle that is left' })
+    await run.close()
+    tamper(logPath(dir, 'r'), (bytes) => {
+      const frames = bytes.toString('latin1').split(/(?<=\n)/)
+      for (const seq of gone)
+        frames[seq] = redacted(Buffer.from(frames[seq] as string, 'latin1')).toString('latin1')
+      return Buffer.from(frames.join(''), 'latin1')
+    })
+    const view = await (await temporaryStore(dir)).store.inspectRun('r')
+    const find = async (options: Omit<SearchOptions, 'text'>) => {
+      const search = new Search({ text: 'needle', ...options })
+      const hits: SearchHit[] = []
+      for await (const hit of search.run(view)) hits.push(hit)
+      for await (const hit of search.derived(view)) hits.push(hit)
+      return { seqs: hits.map(({ seq }) => seq), ...search.skips }
+    }
+    expect(await find({})).toEqual({ seqs: [left.seq], redacted: 3, unread: [] })
+    expect(await find({ regex: true })).toEqual({ seqs: [left.seq], redacted: 3, unread: [] })
+    expect(await find({ types: ['page'] })).toEqual({ seqs: [], redacted: 1, unread: [] })
+    // What would be derived of the lines is gone with them.
+    expect(await find({ types: ['user/message'] })).toEqual({ seqs: [], redacted: 0, unread: [] })
     await store.close()
   })
 })
