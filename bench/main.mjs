@@ -24,6 +24,8 @@ const TOPICS = {
   fold: async () => (await import('./topic-fold.mjs')).fold,
   search: async () => (await import('./topic-search.mjs')).search,
   import: async () => (await import('./topic-import.mjs')).imports,
+  sidecar: async () => (await import('./topic-sidecar.mjs')).sidecar,
+  again: async () => (await import('./topic-again.mjs')).again,
   startup: async () => (await import('./topic-startup.mjs')).startup,
 }
 

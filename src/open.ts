@@ -7,8 +7,10 @@ import { dirname, join, resolve } from 'node:path'
 import { againVerbs } from './agent/verbs.js'
 import type { Backend } from './backend/backend.js'
 import { directory } from './backend/fs.js'
+import { DaglogError } from './core/errors.js'
 import { type Notice, warnOnNotice } from './store/notices.js'
 import type { Run } from './store/run.js'
+import type { RunView } from './store/run-view.js'
 import { Store, type StoreOptions } from './store/store.js'
 
 export interface OpenStoreOptions extends StoreOptions {
@@ -32,7 +34,7 @@ export async function openStore(
   const listener = options.onNotice ?? warnOnNotice
   const backend = typeof place === 'object' ? place : openDirectory(place, options, listener)
   const store = await Store.open(backend, { ...options, create: options.create ?? true })
-  store.again = againVerbs
+  store.again = againVerbs({ replayingFetch })
   store.recording = recordingFetch
   return store
 }
@@ -47,6 +49,21 @@ function recordingFetch(run: Run): typeof fetch {
     )
     return (await wrapped)(input, init)
   }
+}
+
+/** The same for a run that is a replay: nothing is sent. */
+function replayingFetch(run: Run, source: RunView): typeof fetch {
+  let wrapped: Promise<typeof fetch> | undefined
+  return async (input, init) => {
+    wrapped ??= import('./http/with-replay.js').then(({ withReplay }) =>
+      withReplay(noNetwork, { from: source, into: run, unknown: 'miss' }),
+    )
+    return (await wrapped)(input, init)
+  }
+}
+
+function noNetwork(): Promise<never> {
+  throw new DaglogError('INVARIANT', 'a replay asked for the network')
 }
 
 function openDirectory(

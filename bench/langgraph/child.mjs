@@ -82,6 +82,10 @@ async function read() {
   if (messages.length !== scenario.steps + 1) throw new Error(`${messages.length} messages`)
   const resumeMs = await medianOf(READS, () => stateAt(config))
   const oneStateRss = rssBytes()
+  let tuples = 0
+  const { ms: listMs } = await timed(async () => {
+    for await (const tuple of saver.list(config)) if (tuple.metadata !== undefined) tuples += 1
+  })
   const ids = []
   const { ms: historyMs } = await timed(async () => {
     for await (const { config: at } of graph.getStateHistory(config)) ids.push(at)
@@ -89,7 +93,17 @@ async function read() {
   const historyRss = rssBytes()
   const stepMs = await medianOf(READS, (i) => stateAt(ids[Math.floor((ids.length * i) / READS)]))
   await close()
-  return { firstMs, resumeMs, historyMs, steps: ids.length, stepMs, oneStateRss, historyRss }
+  return {
+    firstMs,
+    resumeMs,
+    listMs,
+    tuples,
+    historyMs,
+    steps: ids.length,
+    stepMs,
+    oneStateRss,
+    historyRss,
+  }
 }
 
 /**

@@ -12,6 +12,7 @@ const COLUMNS = [
   ['resume, ms', ({ firstMs }) => number(firstMs)],
   ['again', ({ resumeMs }) => number(resumeMs)],
   ['step k', ({ stepMs }) => number(stepMs)],
+  ['list, ms', ({ listMs }) => number(listMs)],
   ['history, ms', ({ historyMs }) => number(historyMs)],
   ['RSS, MB', ({ historyRss, writeRss }) => megabytes(Math.max(historyRss ?? 0, writeRss ?? 0))],
 ]

@@ -6,7 +6,7 @@
  */
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'
-import type { KnownAsk, StepAnswer } from '../store/answers.js'
+import type { KnownAsk, RecordedTick, StepAnswer } from '../store/answers.js'
 import type { Run } from '../store/run.js'
 import type { StepOutcome } from '../store/steps.js'
 import { AgainExecution } from './again.js'
@@ -64,6 +64,11 @@ abstract class GoingOn extends AgainExecution {
 }
 
 export class ResumeExecution extends GoingOn {
+  tick(key: string): RecordedTick | undefined {
+    const known = this.recording.ticks.get(key)
+    return known === undefined ? undefined : { value: known.value, inLog: true }
+  }
+
   protected isAnswered({ status }: RecordedStep): boolean {
     return status === 'ok' || status === 'error'
   }
@@ -140,6 +145,14 @@ export class ForkExecution extends GoingOn {
     super(run, recording, signal)
     for (let step = changed.target?.parent; step !== undefined; step = step.parent)
       this.entered.add(step.key)
+  }
+
+  /** Behind the cut, a fork that goes its own way draws its own. */
+  tick(key: string): RecordedTick | undefined {
+    const known = this.recording.ticks.get(key)
+    if (known === undefined) return undefined
+    const inLog = known.seq <= this.changed.cut
+    return inLog || this.changed.hybrid ? { value: known.value, inLog } : undefined
   }
 
   protected isAnswered({ key, end, status }: RecordedStep): boolean {

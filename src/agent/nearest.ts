@@ -7,7 +7,9 @@ import { valueDigest } from '../core/canonical.js'
 import { withoutPointers } from '../core/pointer.js'
 import type { Divergence } from '../fold/divergence.js'
 import type { KnownAsk } from '../store/answers.js'
+import type { RunView } from '../store/run-view.js'
 import { diffJson, type JsonDiff } from '../value/json-diff.js'
+import { diffRequests, isModelInput } from './model-diff.js'
 import { inputOf, type RecordedStep, type Recording } from './recording.js'
 
 /** Recorded steps that are looked at for one that nobody knows, in the order of the recording. */
@@ -29,12 +31,13 @@ export interface Classified {
 export async function classify(
   recording: Recording,
   ask: KnownAsk,
-  now: { readonly path: string; readonly run: string; readonly seq: number | undefined },
+  now: { readonly path: string; readonly run: RunView; readonly seq: number | undefined },
 ): Promise<Classified> {
-  const { name, inputDigest, site } = ask
+  const { name, inputDigest } = ask
+  const site = ask.site?.()
   const free = recording.children(ask.parentKey).filter(({ asked }) => !asked)
   const side = {
-    run: now.run,
+    run: now.run.id,
     ...(now.seq === undefined ? {} : { seq: now.seq }),
     name,
     digest: inputDigest,
@@ -57,7 +60,14 @@ export async function classify(
   if (near === undefined) {
     return { taken, divergence: { kind: 'renamed', path: now.path, recorded, now: side } }
   }
-  const { changes, more } = near.diff
+  const asked = isModelInput(ask.input) && now.seq !== undefined
+  const requests = asked
+    ? await diffRequests(
+        { view: taken.view, seq: taken.start },
+        { view: now.run, seq: now.seq as number },
+      )
+    : undefined
+  const { changes, more } = requests ?? near.diff
   const listed = changes.slice(0, CHANGES_LISTED_MAX)
   const unlisted = more + changes.length - listed.length
   return {

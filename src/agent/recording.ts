@@ -6,7 +6,14 @@
 import { reviveError } from '../core/error-revive.js'
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
-import type { AgentEnd, AgentStart, Effect, StepEnd, StepStart } from '../core/event-map.js'
+import type {
+  AgentEnd,
+  AgentStart,
+  Effect,
+  EventMap,
+  StepEnd,
+  StepStart,
+} from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
 import type { StepOutcome } from '../store/steps.js'
 
@@ -45,7 +52,8 @@ export class Recording {
   readonly steps = new Map<string, RecordedStep>()
   /** Steps that ended, in the order in which they did. */
   readonly order: RecordedStep[] = []
-  readonly ticks = new Map<string, unknown>()
+  /** Values that were drawn, by key. */
+  readonly ticks = new Map<string, { readonly value: unknown; readonly seq: number }>()
   /** Seqs of `agent/abort`, and how many steps had ended by then. */
   readonly aborts: { readonly seq: number; readonly after: number; readonly data: unknown }[] = []
   began: AgentMark<AgentStart> | undefined
@@ -83,7 +91,10 @@ export class Recording {
     if (parent?.kind === 'fork') await this.readRun(await view.openParent(parent.run), parent.seq)
     const byId = new Map<string, RecordedStep>()
     for await (const event of view.events({ types: TYPES as readonly string[], to, refs: true })) {
-      if (event.redacted !== true) this.take(view, event, byId)
+      if (event.redacted === true) continue
+      // What is drawn is asked for at once, without a chance to read it then.
+      const large = event.type === 'tick' && (event.refs?.length ?? 0) > 0
+      this.take(view, large ? ((await view.event(event.seq)) ?? event) : event, byId)
     }
   }
 
@@ -98,8 +109,8 @@ export class Recording {
       this.ended = undefined
     } else if (type === 'agent/end') this.ended = { view, seq, data }
     else if (type === 'tick') {
-      const { key, value } = data as { key: string; value: unknown }
-      if (!this.ticks.has(key)) this.ticks.set(key, value)
+      for (const [key, value] of (data as EventMap['tick']).values)
+        if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
   }
 
@@ -159,5 +170,6 @@ export async function inputOf({ view, start }: RecordedStep): Promise<unknown> {
 export function outcomeOf({ status, output, error }: StepEnd): StepOutcome<unknown> {
   if (status === 'ok') return { status, output }
   const revived = reviveError(error ?? { name: 'Error', message: 'an error that was not recorded' })
-  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived }
+  const partial = output === undefined ? {} : { partial: output }
+  return { status: status === 'cancelled' ? 'cancelled' : 'error', error: revived, ...partial }
 }

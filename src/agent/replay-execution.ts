@@ -8,7 +8,7 @@ import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { AgentEnd, ErrorData } from '../core/event-map.js'
 import type { Divergence } from '../fold/divergence.js'
-import type { KnownAsk, StepAnswer } from '../store/answers.js'
+import type { KnownAsk, RecordedTick, StepAnswer } from '../store/answers.js'
 import type { Step, StepOutcome } from '../store/steps.js'
 import { diffJson } from '../value/json-diff.js'
 import { AgainExecution } from './again.js'
@@ -63,6 +63,17 @@ export class ReplayExecution extends AgainExecution {
     if (!this.recording.steps.has(ask.key)) this.seqs.set(ask.key, seq)
   }
 
+  /** What was not drawn then is drawn now, and told. */
+  tick(key: string): RecordedTick | undefined {
+    const known = this.recording.ticks.get(key)
+    if (known !== undefined) return { value: known.value, inLog: false }
+    if (!this.returned) {
+      const note = 'a time, a random number or an id is drawn here that was not drawn then'
+      this.verdict.add({ kind: 'extra', path: this.pathOf(key), now: { run: this.run.id }, note })
+    }
+    return undefined
+  }
+
   async answer(ask: KnownAsk): Promise<StepAnswer> {
     this.gate.move()
     const step = this.recording.steps.get(ask.key)
@@ -105,13 +116,14 @@ export class ReplayExecution extends AgainExecution {
   }
 
   private async compare(
-    { key, site }: KnownAsk,
+    { key, site: at }: KnownAsk,
     step: RecordedStep,
     now: StepOutcome<unknown>,
   ): Promise<void> {
     const recorded = resultOf(await this.outcomes.read(step))
     const found = differing(recorded, resultOf(now))
     if (found === undefined) return
+    const site = at?.()
     const seq = this.seqs.get(key)
     this.verdict.add({
       ...found,
@@ -145,7 +157,7 @@ export class ReplayExecution extends AgainExecution {
   }
 
   private async diverge({ ask, tell }: Unknown): Promise<void> {
-    const now = { path: this.pathOf(ask.key), run: this.run.id, seq: this.seqs.get(ask.key) }
+    const now = { path: this.pathOf(ask.key), run: this.run, seq: this.seqs.get(ask.key) }
     const { divergence, taken } = await classify(this.recording, ask, now)
     if (taken !== undefined) {
       taken.asked = true
@@ -189,9 +201,23 @@ export class ReplayExecution extends AgainExecution {
     this.gate.close()
     await Promise.all(this.rechecks)
     await this.outcomes.close()
+    await this.findMisses()
     if (!this.verdict.complete) return
     await this.findMissing()
     await this.compareEnds(outcome)
+  }
+
+  /** Requests between the steps that were not recorded. */
+  private async findMisses(): Promise<void> {
+    for await (const { seq, data } of this.run.events({ types: ['http/miss'] })) {
+      const { method, url, kind, step, key } = data
+      this.verdict.addAt(seq, {
+        kind: 'traffic-miss',
+        path: step ?? '',
+        now: { run: this.run.id, seq, name: `${method} ${url}`, digest: key },
+        note: kind,
+      })
+    }
   }
 
   private async findMissing(): Promise<void> {

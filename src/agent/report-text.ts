@@ -16,7 +16,7 @@ export interface ReportOf extends ReplayReport {
 }
 
 export function reportText(report: ReportOf): string {
-  const { ok, complete, source, id, answered, notes } = report
+  const { ok, complete, source, id, answered, notes, uncovered } = report
   const end = complete ? '' : '; the recording ends before the function does'
   const head = `${ok ? 'same' : 'DIVERGED'}  ${source} replayed as ${id}: ${answered} steps answered from the recording${end}`
   const lines = [head, ...divergencesText(report)]
@@ -25,6 +25,8 @@ export function reportText(report: ReportOf): string {
       `  order: "${note.path}" (recorded ${place(note.recorded)}) went out early: ${note.note}`,
     )
   }
+  for (const { api, target, count } of uncovered)
+    lines.push(`  not covered: ${api} ${target}${count === 1 ? '' : ` (${count} times)`}`)
   return `${lines.join('\n')}\n`
 }
 

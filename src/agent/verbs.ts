@@ -24,11 +24,25 @@ import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'
 import { type AgentOutcome, FirstExecution } from './execution.js'
 import { ForkExecution, ResumeExecution } from './going-on.js'
+import { guarded } from './guard.js'
 import { type AgentMark, Recording } from './recording.js'
 import { ReplayExecution } from './replay-execution.js'
 import { reportText } from './report-text.js'
 
-export const againVerbs: AgainVerbs = { record, resume, replay, forkRun }
+/** What the verbs are given by whoever knows the network. */
+export interface AgainDoors {
+  /** A `fetch` that answers from `source` alone; what that does not know is an `http/miss` in `run`. */
+  replayingFetch(run: Run, source: RunView): typeof fetch
+}
+
+export function againVerbs(doors: AgainDoors): AgainVerbs {
+  return {
+    record,
+    resume,
+    forkRun,
+    replay: (store, reference, agent, options) => replay(store, reference, agent, options, doors),
+  }
+}
 
 async function record<I, O>(
   store: AgainStore,
@@ -72,6 +86,7 @@ async function replay<I, O>(
   reference: string,
   agent: Agent<I, O>,
   options: ReplayOptions,
+  doors: AgainDoors,
 ): Promise<Replayed<O>> {
   const source = await store.inspectRun(reference)
   const recording = await Recording.read(source)
@@ -83,11 +98,16 @@ async function replay<I, O>(
   return closing(run, async () => {
     await begin(run, { name, input, verb: 'replay', code: codeOf(agent) })
     const execution = new ReplayExecution(run, recording, options.signal)
+    run.fetch = doors.replayingFetch(run, source)
     execution.verifyPure = options.verify === 'pure'
     execution.compareInputs(start.input, input)
     execution.begin()
-    const outcome = await execution.drive(agent, input)
-    const report = execution.verdict.report()
+    const { verdict } = execution
+    const outcome = await guarded(
+      { onAttempt: (attempt) => verdict.attempt(attempt, run.id) },
+      () => execution.drive(agent, input),
+    )
+    const report = verdict.report()
     const replayed = Object.assign(executed<O>(run.id, outcome), report, {
       source: source.id,
       text: () => reportText({ ...report, source: source.id, id: run.id }),
@@ -170,16 +190,19 @@ async function closing<T>(run: Run, work: () => Promise<T>): Promise<T> {
 
 function executed<O>(id: string, outcome: AgentOutcome): Executed<O> {
   const { status } = outcome
-  return {
+  const said = {
     id,
     ok: status === 'ok',
     status,
-    get output(): O {
-      if (outcome.status === 'ok') return outcome.output as O
-      throw outcome.error
-    },
     ...(outcome.status === 'ok' ? {} : { error: outcome.error }),
   }
+  // Not among what is listed: whoever copies or prints the whole would throw the function's error.
+  return Object.defineProperty(said, 'output', {
+    get: () => {
+      if (outcome.status === 'ok') return outcome.output
+      throw outcome.error
+    },
+  }) as typeof said & { readonly output: O }
 }
 
 async function refuseTurns(view: RunView): Promise<void> {

@@ -87,6 +87,9 @@ export class FsObjects {
   get(hash: Hash, run: string | undefined): Uint8Array | undefined {
     if (run === undefined) return this.packs.get(hash)
     const open = this.of(run)
+    // Most are where packs were known to be; that costs no look at the disk.
+    const known = open.knows(hash) ? undefined : this.packs.getKnown(hash)
+    if (known !== undefined) return known
     const found = open.get(hash) ?? this.packs.get(hash)
     return found === undefined && open.renewed() ? open.get(hash) : found
   }

@@ -46,6 +46,11 @@ export class FsOpenObjects {
     return this.disk.sizeOf(this.path) ?? 0
   }
 
+  /** Whether it was there when we last looked. */
+  knows(hash: Hash): boolean {
+    return this.records.has(hash)
+  }
+
   has(hash: Hash): boolean {
     if (this.records.has(hash)) return true
     this.refresh()

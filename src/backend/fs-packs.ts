@@ -81,6 +81,17 @@ export class FsPacks {
     return found
   }
 
+  /** The same from packs that are known; undefined where it takes another look, or is damaged. */
+  getKnown(hash: Hash): Uint8Array | undefined {
+    if (!this.listed) return undefined
+    try {
+      return this.search(hash, (reader) => reader.read(hash)?.bytes, false)
+    } catch {
+      // Whoever asks for it then is told what is wrong.
+      return undefined
+    }
+  }
+
   /** Ask the packs that may hold the object; look at the directory again before saying no. */
   private search<R>(
     hash: Hash,

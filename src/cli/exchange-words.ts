@@ -20,6 +20,10 @@ export const EXCHANGE_WORDS: Readonly<Record<string, Words>> = {
     const call = called(data)
     return call === undefined ? undefined : [['red', 'missed '], ...call, ...missed(data)]
   },
+  'http/import': (_, { format, path, entries, exchanges }) => [
+    `${Number(exchanges)} of ${Number(entries)} entries of a ${printable(nameOf(format), 20)}`,
+    ['dim', `  ${printable(nameOf(path), URL_LENGTH)}`],
+  ],
   'http/gap': (_, { count, reason }) => [
     ['red', `${printable(String(count))} exchanges were not recorded`],
     `: ${printable(nameOf(reason), URL_LENGTH)}`,

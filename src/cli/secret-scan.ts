@@ -4,9 +4,14 @@
  * once, however many share it), and bodies of exchanges as they are without their content-encoding.
  * @see docs/cli.md#export
  */
+import { type Fields, fieldsOf, listOf, nameOf } from '../fold/provider/shape.js'
+import { passingFingerprint } from '../http/fingerprint.js'
+import { ExchangeScrub } from '../http/scrub.js'
 import { SECRET_BYTES_MAX, secretsIn } from '../importers/secrets.js'
+import { EXCHANGE_BODY } from '../store/exchange-outline.js'
 import type { RunView } from '../store/run-view.js'
 import { Search } from '../store/search.js'
+import { wholeData } from '../store/search-packed.js'
 import type { Finder } from '../value/needle.js'
 
 export interface SecretFinding {
@@ -25,6 +30,37 @@ export async function* secretsOf(view: RunView): AsyncGenerator<SecretFinding> {
     const kind = kindOf(match)
     yield { kind, seq, type, ...(pointer === undefined ? {} : { pointer }) }
   }
+  yield* namedSecrets(view)
+}
+
+/**
+ * In heads of exchanges, what is secret by its name and has no form of its own: a recorder lets none
+ * in, but anybody may append an exchange.
+ */
+async function* namedSecrets(view: RunView): AsyncGenerator<SecretFinding> {
+  const type = 'http/exchange'
+  for await (const event of view.events({ types: [type], refs: true })) {
+    if (event.type !== type || event.redacted === true) continue
+    const { seq } = event
+    const isCut = event.refs?.some(({ pointer }) => !EXCHANGE_BODY.test(pointer)) ?? false
+    const exchange = fieldsOf(isCut ? await wholeData(view, seq) : event.data)
+    for (const side of ['request', 'response'] as const) {
+      for (const kind of namesIn(fieldsOf(exchange[side]), side))
+        yield { kind, seq, type, pointer: `/${side}` }
+    }
+  }
+}
+
+function namesIn({ headers, url }: Fields, side: 'request' | 'response'): string[] {
+  const scrub = new ExchangeScrub({ fingerprint: passingFingerprint() })
+  const pairs = listOf(headers).map((pair) => {
+    const [name, value] = listOf(pair)
+    return [nameOf(name), nameOf(value)] as const
+  })
+  scrub.headers(pairs, side)
+  if (side === 'request') scrub.url(nameOf(url))
+  // What was found by its form is told already, in its place.
+  return scrub.scrubbed.flatMap(({ at }) => (at.includes('(') ? [] : [at]))
 }
 
 /** The match is a text of the run: it goes no further than this. */

@@ -60,15 +60,15 @@ export interface StepStart {
 export interface StepEnd {
   readonly id: string
   readonly status: StepStatus
+  /** Beside an error: what came of it before it broke off. */
   readonly output?: unknown
   readonly error?: ErrorData
 }
 
 /**
  * Tokens of one model call. Totals include their parts: `inputTokens` counts what came from a cache
- * and
- * what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise is
- * converted.
+ * and what was written to one, `outputTokens` counts reasoning. A provider that says it otherwise
+ * is converted.
  */
 export interface Usage {
   readonly inputTokens?: number
@@ -300,6 +300,8 @@ export interface EventMap {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
+  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
+  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage

@@ -82,6 +82,10 @@ export const CHUNK_PIECES_MAX = 64
  * A piece of a streamed message waits at most about this long for others to share its frame, in ms.
  */
 export const CHUNK_WAIT_MS = 1000
+
+/** Values of `run.now` and its like that wait in memory for the next event, at most. */
+export const TICK_PIECES_MAX = 32
+
 /** Longest line that a pattern is matched against as a whole, in bytes; a longer one is cut. */
 export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 

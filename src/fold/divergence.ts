@@ -43,6 +43,14 @@ export interface Divergence {
   readonly note?: string
 }
 
+/** What a replay let happen and cannot see into: a child process, a thread. */
+export interface Uncovered {
+  readonly api: string
+  readonly target: string
+  /** How often. */
+  readonly count: number
+}
+
 /** The verdict over a function that was run again. */
 export interface ReplayReport {
   /** Nothing was asked, given or thrown in another way than recorded. Soft notes do not count. */
@@ -57,6 +65,8 @@ export interface ReplayReport {
   readonly more: number
   /** Results that went out in another order than recorded. */
   readonly notes: readonly Divergence[]
+  /** What it started that no recording answers. */
+  readonly uncovered: readonly Uncovered[]
   /** Steps that were answered from the recording. */
   readonly answered: number
 }

@@ -122,7 +122,8 @@ function shapeOf({ method, url, headers }: RequestHead, rules: Normalising): Req
   const { protocol, hostname, port, pathname, search } = new URL(rules.text(plain, 'url'))
   const vary = VARY_HEADERS.flatMap((name): [string, string][] => {
     const value = headerOf(headers, name)?.replaceAll(FINGERPRINT, ANY_SECRET)
-    return value === undefined || !rules.counts(name) ? [] : [[name, value]]
+    if (value === undefined || (name === 'accept' && value === '*/*')) return []
+    return rules.counts(name) ? [[name, value]] : []
   })
   return {
     method: method.toUpperCase(),

@@ -87,4 +87,6 @@ async function* decodedChunks(
   }
   await decoder.end()
   yield* out
+  // As undici has it of a body that is not what its headers say.
+  if (decoder.broken && answer.end === 'complete') throw new TypeError('terminated')
 }

@@ -7,6 +7,7 @@ import type { RunView } from '../store/run-view.js'
 import type { Miss, Recording } from './exchange.js'
 import { type Fetch, type FetchCall, fetchCall } from './fetch-request.js'
 import { endOf, headOf, recordedResponse, replayedResponse } from './fetch-response.js'
+import { marked } from './own-recorder.js'
 import { collected } from './pieces.js'
 import { openRecorder, type Recorder, type RecorderOptions } from './recorder.js'
 import { openReplayer, type Replayer, type ReplayerOptions, type ReplayReport } from './replayer.js'
@@ -42,6 +43,7 @@ export interface ReplayFetch extends Fetch {
 export function withReplay(fetch: Fetch, options: WithReplayOptions = {}): ReplayFetch {
   const { from, into } = options
   const doors = new Doors(options)
+  const sending = into === undefined ? fetch : marked(fetch, into.id)
   const replaying = async (input: string | URL | Request, init?: unknown): Promise<Response> => {
     if (from === undefined && into === undefined) return fetch(input, init)
     const [call, recorder, replayer] = await Promise.all([
@@ -51,8 +53,8 @@ export function withReplay(fetch: Fetch, options: WithReplayOptions = {}): Repla
     ])
     call.signal?.throwIfAborted()
     return replayer === undefined
-      ? live(fetch, call, recorder as Recorder)
-      : again(fetch, call, { recorder, replayer, options })
+      ? live(sending, call, recorder as Recorder)
+      : again(sending, call, { recorder, replayer, options })
   }
   return Object.assign(replaying, {
     report: async () => (await doors.replayer())?.report(),

@@ -3,6 +3,7 @@
  * The step runner asks; which log, and when a result is let out, is the business of `agent/`.
  */
 import type { Hash } from '../core/hash.js'
+import type { CallSite } from './call-site.js'
 import type { Run } from './run.js'
 import type { Step, StepOptions, StepOutcome } from './steps.js'
 
@@ -18,7 +19,7 @@ export interface StepAsk {
   readonly parentKey: string
   readonly options: StepOptions
   /** Where in the code it was called: `agent.ts:12:5`. */
-  readonly site: string | undefined
+  readonly site: CallSite | undefined
 }
 
 /** The same with its identity. */
@@ -48,6 +49,13 @@ export interface RecordedAnswer {
 
 export type StepAnswer = LiveAnswer | RecordedAnswer
 
+/** A value that was drawn before. */
+export interface RecordedTick {
+  readonly value: unknown
+  /** It is in this run's log already. */
+  readonly inLog: boolean
+}
+
 export interface StepAnswerer {
   /** Of steps that have no other signal. */
   readonly signal: AbortSignal
@@ -64,7 +72,7 @@ export interface StepAnswerer {
    * The value that was recorded under a key by `run.now` and its like; undefined: draw one, and
    * record it.
    */
-  tick?(key: string): { readonly value: unknown } | undefined
+  tick?(key: string): RecordedTick | undefined
   /** @throws what the caller is to be told instead of an outcome; nothing is recorded then. */
   answer(ask: KnownAsk): Promise<StepAnswer>
   /** Its start is in this run's log. */

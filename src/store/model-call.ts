@@ -68,8 +68,9 @@ export async function callModel<R>(
     options: { signal, effect: 'read' },
     events: {
       start: changed ? [{ type: 'request/header', data: header }] : [],
-      ended: (outcome) => said(outcome, partial),
+      ended: said,
     },
+    partial: () => partial,
     body: async (step) => {
       const reply = await call(request, step)
       if (!isStream(reply)) {
@@ -80,7 +81,8 @@ export async function callModel<R>(
       try {
         await logStream(run, step, reply, stream, options.onEvent)
       } catch (error) {
-        partial = stream.finish()
+        const came = stream.finish()
+        if (came.content.length > 0) partial = came
         throw error
       }
       return stream.finish()
@@ -116,13 +118,9 @@ function isStream(reply: unknown): reply is AsyncIterable<unknown> {
 }
 
 /** What is logged of the outcome: the message, or what came of it before it broke off. */
-function said(
-  outcome: StepOutcome<AssistantMessage>,
-  partial: AssistantMessage | undefined,
-): NewEvent[] {
-  const message = outcome.status === 'ok' ? outcome.output : partial
-  const nothing = message === undefined || (outcome.status !== 'ok' && message.content.length === 0)
-  return nothing ? [] : [{ type: 'assistant/message', data: message }]
+function said(outcome: StepOutcome<AssistantMessage>): NewEvent[] {
+  const message = outcome.status === 'ok' ? outcome.output : outcome.partial
+  return message === undefined ? [] : [{ type: 'assistant/message', data: message }]
 }
 
 function textOf({ content }: AssistantMessage): string {

@@ -42,11 +42,11 @@ export interface RunOutline {
 export type OutlinedView = Pick<RunView, 'id' | 'events' | 'event'>
 
 /**
- * What says nothing of what the run did; chunks are given whole by the message they make up, and what a
+ * What says nothing of what the run did (what was drawn shows where it is used); chunks are given whole by the message they make up, and what a
  * request began by the exchange.
  */
 const UNCOUNTED =
-  /^(?:step|run|log|writer)\/|^redaction$|^assistant\/chunk$|^http\/(?:start|import)$/
+  /^(?:step|run|log|writer)\/|^redaction$|^tick$|^assistant\/chunk$|^http\/(?:start|import)$/
 
 /** Read a run once, without its large values. */
 export async function outlineOf(view: OutlinedView): Promise<RunOutline> {

@@ -3,7 +3,6 @@
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
 import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
-import { DaglogError } from '../core/errors.js'
 import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
 import type { StoredObject } from '../core/object.js'
@@ -17,6 +16,7 @@ import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
 import type { StandingFrame } from './log-tail.js'
 import type { AppendOptions, EncodedEvent, NewEvent, TreeEvent } from './new-event.js'
+import { noFetch } from './no-fetch.js'
 import { Operations } from './operations.js'
 import type { RunBeginning } from './run-beginning.js'
 import { RunState } from './run-state.js'
@@ -27,11 +27,12 @@ import { checkSchema } from './schemas.js'
 import { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
+import { Ticks } from './ticks.js'
 
 const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
 
 /** Types that ride along unsynced until the next event that is synced. */
-const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk'])
+const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk', 'tick'])
 
 export class Run extends RunView {
   private readonly writer: RunWriter
@@ -42,6 +43,7 @@ export class Run extends RunView {
   private readonly closeListeners: (() => void)[] = []
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
+  readonly ticks = new Ticks(this)
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
   /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
@@ -167,13 +169,15 @@ export class Run extends RunView {
     this.writer.touch()
     const state = events.findLast((event) => event.state !== undefined)?.state
     const undo = state && this.current.mark()
+    const ticks = this.ticks.take()
     let drafts: readonly Draft[]
     let appending: Promise<readonly Appended[]>
-    // From here on nothing is awaited until the append is under way: what fails, fails now.
+    // From here on nothing is awaited until it is under way: what fails, fails now.
     try {
-      drafts = events.map((event) => this.draft(event, now))
+      drafts = [...ticks, ...events].map((event) => this.draft(event, now))
       appending = log.appender.append(drafts, { sync })
     } catch (error) {
+      this.ticks.giveBack(ticks)
       undo?.()
       throw error
     }
@@ -184,7 +188,7 @@ export class Run extends RunView {
     this.writer.unrested = true
     this.writer.keeping?.afterAppend({ turnEnded, valueBytes })
     this.projecting.keepSoon(turnEnded ? 'turn' : 'running')
-    return appended.map(({ seq, hash }) => ({ seq, hash }))
+    return appended.slice(ticks.length).map(({ seq, hash }) => ({ seq, hash }))
   }
 
   private draft({ type, time, data, state, trees, op }: EncodedEvent, now: number): Draft {
@@ -247,6 +251,11 @@ export class Run extends RunView {
     return runStep({ run: this, name, input, hasInput: rest.length > 1, body, options })
   }
 
+  /** Time in ms, a number from 0 to 1, a UUID: recorded, so that whoever runs again is given it. */
+  readonly now = (): number => this.ticks.now()
+  readonly random = (): number => this.ticks.random()
+  readonly uuid = (): string => this.ticks.uuid()
+
   /**
    * A turn: drain one input. Its number is one more than the last; it always ends with a reason:
    * `completed`, or `error` and `aborted` where `body` throws, which is thrown on.
@@ -256,7 +265,7 @@ export class Run extends RunView {
     return runTurn(this, body, options)
   }
 
-  /** From now on somebody else than their bodies answers steps. For daglog's own rooms. */
+  /** From now on somebody else than their bodies answers steps. */
   answerSteps(answerer: StepAnswerer | undefined): void {
     this.answerer = answerer
   }
@@ -354,9 +363,7 @@ export class Run extends RunView {
 
   /**
    * Be told of each new value of a projection once it is durable, with the last seq that it knows;
-   * first
-   * of the one that is there now. A listener that throws is reported as a notice, and disturbs no
-   * other.
+   * first of the one there is now. A listener that throws is reported, and disturbs no other.
    * @returns what ends it.
    * @throws PROJECTION_CONFLICT
    */
@@ -390,9 +397,4 @@ export class Run extends RunView {
       .filter(({ segment }) => segment <= head.place.segment)
       .map((span) => (span.segment === head.place.segment ? { ...span, to: head.place.to } : span))
   }
-}
-
-function noFetch(): Promise<never> {
-  const text = 'the store of this run records no traffic; try: openStore of daglog, or withReplay'
-  return Promise.reject(new DaglogError('USAGE', text))
 }

@@ -51,8 +51,8 @@ function packedSides(data: unknown): Side[] {
   })
 }
 
-/** What is gone is told by whoever reads the body as it lies. */
-async function wholeData(view: Pick<RunView, 'event'>, seq: number): Promise<unknown> {
+/** The data of an event; undefined where it is gone, which is told by whoever reads it as it lies. */
+export async function wholeData(view: Pick<RunView, 'event'>, seq: number): Promise<unknown> {
   try {
     return (await view.event(seq))?.data
   } catch (error) {

@@ -14,7 +14,7 @@ import type { Hash } from '../core/hash.js'
 import { withoutPointers } from '../core/pointer.js'
 import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer } from './answers.js'
 import type { Appended } from './appender.js'
-import { callSite } from './call-site.js'
+import { type CallSite, callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
 import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
@@ -102,7 +102,12 @@ export function step<R>(
 /** How a step went. */
 export type StepOutcome<R> =
   | { readonly status: 'ok'; readonly output: R }
-  | { readonly status: 'error' | 'cancelled'; readonly error: unknown }
+  | {
+      readonly status: 'error' | 'cancelled'
+      readonly error: unknown
+      /** What came of it before it broke off, where the step keeps that. */
+      readonly partial?: unknown
+    }
 
 /**
  * Session events that are one with a step: after a crash they are there together with its start or
@@ -126,6 +131,8 @@ export interface StepCall<R> {
   readonly body: StepBody<R>
   readonly options: StepOptions
   readonly events?: StepEvents<R>
+  /** Asked when the body has thrown: what came of it until then; undefined where nothing did. */
+  readonly partial?: () => R | undefined
 }
 
 /** A call as it was when it was made: what the caller changes later does not reach it. */
@@ -133,7 +140,7 @@ interface TakenCall<R> extends StepCall<R> {
   readonly parent: Step | undefined
   readonly inputDigest: Hash
   readonly given: EncodedData
-  readonly site: string | undefined
+  readonly site: CallSite | undefined
 }
 
 export async function runStep<R>(call: StepCall<R>): Promise<R> {
@@ -211,7 +218,12 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
       known?.done === true ? (known.output as R) : await current.run(self, async () => body(self))
     outcome = { status: 'ok', output }
   } catch (error) {
-    outcome = { status: self.signal.aborted ? 'cancelled' : 'error', error }
+    const partial = call.partial?.()
+    outcome = {
+      status: self.signal.aborted ? 'cancelled' : 'error',
+      error,
+      ...(partial === undefined ? {} : { partial }),
+    }
   }
   return tell(call, begun, outcome)
 }
@@ -246,6 +258,7 @@ async function writeStart<R>(
   { id, key }: Pick<Step, 'id' | 'key'>,
   given: EncodedData,
 ): Promise<number> {
+  const at = site?.()
   const start = encodeData({
     id,
     key,
@@ -254,7 +267,7 @@ async function writeStart<R>(
     ...(options.deps === undefined ? {} : { deps: options.deps }),
     ...(options.effect === undefined ? {} : { effect: options.effect }),
     ...(options.ignore === undefined ? {} : { ignore: options.ignore }),
-    ...(site === undefined ? {} : { site }),
+    ...(at === undefined ? {} : { site: at }),
   })
   const begun = (events.start ?? []).map(({ type, data }) => run.encode(type, data))
   const [first] = await run.appendEncoded([
@@ -307,12 +320,11 @@ async function writeEnd<R>(
   outcome: StepOutcome<R>,
 ): Promise<number> {
   const { status } = outcome
-  const result =
-    outcome.status === 'ok'
-      ? outcome.output === undefined
-        ? {}
-        : { output: outcome.output }
-      : { error: errorData(outcome.error) }
+  const output = outcome.status === 'ok' ? outcome.output : outcome.partial
+  const result = {
+    ...(output === undefined ? {} : { output }),
+    ...(outcome.status === 'ok' ? {} : { error: errorData(outcome.error) }),
+  }
   const appended = await run.appendAll([
     ...(events.ended?.(outcome) ?? []),
     { type: 'step/end', data: { id, status, ...result } },
@@ -334,7 +346,9 @@ async function takeOutcome<R>(
   if (answer.write) {
     begun = { id: await run.nextStepId(), key, ask, answerer }
     const self = stepOf(call, begun, input, await lineageOf(run))
-    begins = writeStart(call, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
+    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) =>
+      answerer.begun?.(ask, self, seq),
+    )
     // Whoever waits for the outcome is told; until then nobody may call it unhandled.
     begins.catch(() => {})
     if (answer.recheck !== undefined) recheck(call, self, answer.recheck)

@@ -15,7 +15,9 @@ describe('daglog export --format har', () => {
       for (const exchange of made) await run.append('http/exchange', exchange)
     })
     const file = join(cwd, 'run.har')
-    const { code, doc } = await json(['export', 'r', '--format', 'har', '-o', file], { cwd })
+    // Some of them have cookies.
+    const args = ['export', 'r', '--format', 'har', '-o', file, '--allow-secrets']
+    const { code, doc } = await json(args, { cwd })
     expect([code, doc]).toEqual([0, expect.objectContaining({ ok: true, format: 'har' })])
     const { log } = JSON.parse(readFileSync(file, 'utf8'))
     expect(log).toMatchObject({ version: '1.2', creator: { name: 'daglog' }, comment: 'run r' })

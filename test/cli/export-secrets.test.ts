@@ -77,6 +77,23 @@ describe('daglog export of a run with secrets in it', () => {
     expect(err).toContain('GitHub token at packed:2:/request/body')
   })
 
+  it('names what is secret by its name, too, in heads of exchanges that no recorder wrote', async () => {
+    const { cwd } = await workplace(async (store) => {
+      const run = await store.createRun({ id: 'named' })
+      const askedWith = [['X-Api-Key', 'hunter2-hunter2']] as const
+      const saidWith = [['set-cookie', 'sid=some-session']] as const
+      const url = 'https://x.test/?key=hunter3-hunter3'
+      await run.append('http/exchange', exchangeData({ askedWith, saidWith, url }))
+    })
+    const { code, err } = await daglog(['export', 'named'], { cwd })
+    expect(code).toBe(1)
+    expect(err).toContain('3 secrets')
+    expect(err).toContain('request header x-api-key at named:1:/request')
+    expect(err).toContain('request query key at named:1:/request')
+    expect(err).toContain('response cookie sid at named:1:/response')
+    expect(err).not.toMatch(/hunter|some-session/)
+  })
+
   it('does not stop what only looks like one', async () => {
     const { cwd } = await workplace(async (store) => {
       const run = await store.createRun({ id: 'clean' })

@@ -90,6 +90,7 @@ describe('a key', () => {
       { url: 'https://api.example.com/v1/%78?a=2&b=1' },
       { headers: [['Content-Type', 'application/json; charset=utf-8']] },
       { headers: [...JSON_HEADER, ['user-agent', 'x'], ['X-Stainless-Retry-Count', '1']] },
+      { headers: [...JSON_HEADER, ['Accept', '*/*']] },
       { headers: [...JSON_HEADER, ['authorization', 'Bearer x'], ['traceparent', '00-1']] },
       { body: '{ "n": 1.0, "model": "\\u006d" }' },
       {

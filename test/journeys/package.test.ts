@@ -144,4 +144,19 @@ describe('the installed package', () => {
       JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version,
     )
   })
+
+  it('keeps an answer, gives it again, and carries traffic elsewhere as a HAR (exchanges)', () => {
+    writeFileSync(join(home, 'answer.txt'), 'kept')
+    const ask = ['--method', 'GET', '--url', 'https://api.example.com/x']
+    const put = daglog('trace-put', ...ask, '--status', '200', '--response', 'answer.txt')
+    expect([put.status, put.stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)])
+    expect(daglog('trace-get', ...ask).stdout).toBe('kept')
+    const other = daglog('trace-get', '--method', 'GET', '--url', 'https://api.example.com/y')
+    expect([other.status, other.stdout]).toEqual([6, ''])
+    expect(daglog('export', 'traces', '--format', 'har', '-o', 'x.har').status).toBe(0)
+    const there = ['--store', 'elsewhere']
+    expect(daglog('import', 'x.har', ...there).stdout).toMatch(/-har-.* new {2}1 exchange/)
+    expect(daglog('trace-get', ...ask, ...there).stdout).toBe('kept')
+    expect(daglog('verify', '--all', ...there).status).toBe(0)
+  })
 })

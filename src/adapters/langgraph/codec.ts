@@ -4,7 +4,7 @@
  * last seen is known by a walk over it, and is neither encoded nor hashed again.
  * @see docs/langgraph.md#values
  */
-import { bodyEach, bodyGet } from '../../value/tree-list.js'
+import { bodyGet } from '../../value/tree-list.js'
 import {
   ABSENT,
   type BoxNode,
@@ -13,8 +13,11 @@ import {
   containerIn,
   isNode,
   KIND,
+  type ListBody,
+  type ListChild,
   type ListNode,
   type ObjectNode,
+  openBody,
   openValue,
   type Slot,
 } from '../../value/tree-node.js'
@@ -43,7 +46,7 @@ export interface Codec {
    * @throws VALUE_UNSUPPORTED
    */
   encode(value: unknown, at: ValuePath, prior: Slot | typeof ABSENT): Slot | Promise<Slot>
-  /** A value of the caller's alone, but for what `shared` hands out again while it is unchanged. */
+  /** A value of the caller's alone, but for what `shared` hands out again. */
   decode(slot: Slot, shared?: SharedValues): unknown
 }
 
@@ -52,18 +55,30 @@ interface Memo {
   readonly slot: Slot
 }
 
-/** What one listing hands out: what two checkpoints share is one object in both. */
+/**
+ * What one listing hands out: what two checkpoints share is one object in both. A history of a
+ * thousand steps would else be made of half a million messages.
+ */
 export class SharedValues {
-  readonly #values = new Map<string, { value: object; shadow: Shadow | undefined }>()
+  readonly #values = new Map<string, object>()
+  readonly #leaves = new WeakMap<ListBody, readonly unknown[]>()
 
   get(key: string): object | undefined {
-    const known = this.#values.get(key)
-    if (known?.shadow === undefined) return undefined
-    return isUnchanged(known.value, known.shadow) ? known.value : undefined
+    return this.#values.get(key)
   }
 
   set(key: string, value: object): void {
-    this.#values.set(key, { value, shadow: shadowOf(value) })
+    this.#values.set(key, value)
+  }
+
+  /** The elements of a part of a list, made once. */
+  leaf(leaf: ListBody, make: () => readonly unknown[]): readonly unknown[] {
+    let made = this.#leaves.get(leaf)
+    if (made === undefined) {
+      made = make()
+      this.#leaves.set(leaf, made)
+    }
+    return made
   }
 }
 
@@ -187,7 +202,16 @@ export class TreeCodec implements Codec {
 
   #listOf(node: ListNode, shared: SharedValues | undefined): unknown[] {
     const list: unknown[] = []
-    bodyEach(node.body, (member) => list.push(this.decode(member, shared)))
+    const work: ListChild[] = [node.body]
+    for (let next = work.pop(); next !== undefined; next = work.pop()) {
+      const part = openBody(next)
+      if (part.kind === KIND.inner) {
+        for (let i = part.slots.length - 1; i >= 0; i -= 1) work.push(part.slots[i] as ListChild)
+        continue
+      }
+      const make = (): unknown[] => part.slots.map((member) => this.decode(member, shared))
+      for (const value of shared?.leaf(part, make) ?? make()) list.push(value)
+    }
     return list
   }
 

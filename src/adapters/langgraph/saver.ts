@@ -91,8 +91,9 @@ export class DaglogSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Checkpoints, newest first: of one thread or all, of one namespace or all. What two of them share
-   * is one object in both, as long as nobody changes it.
+   * Checkpoints, newest first: of one thread or all, of one namespace or all. In a listing of more
+   * than 16, what checkpoints have in common (each message) is one object in all of them: copy one
+   * before you change it. `getTuple`, and a `limit` of 16 or less, share nothing.
    */
   async *list(
     config: RunnableConfig,
@@ -103,11 +104,11 @@ export class DaglogSaver extends BaseCheckpointSaver {
     const { filter } = options
     let left = options.limit ?? Number.POSITIVE_INFINITY
     const ids = asked.thread_id === undefined ? await this.threads.ids() : [asked.thread_id]
+    const shared = left > AHEAD_MIN ? new SharedValues() : undefined
     for (const id of ids) {
       const thread = this.threads.get(id)
       if (left <= 0) return
       if (!(await thread.exists())) continue
-      const shared = new SharedValues()
       const index = await thread.index()
       for (const entry of entriesOf(index, asked)) {
         if (left <= 0) return
@@ -117,7 +118,10 @@ export class DaglogSaver extends BaseCheckpointSaver {
           if (!isMatch(this.reader.metadataOf(data), filter)) continue
         }
         left -= 1
-        yield await this.reader.tuple(thread, index, entry, { shared, ahead: left > AHEAD_MIN })
+        yield await this.reader.tuple(thread, index, entry, {
+          ahead: left > AHEAD_MIN,
+          ...(shared === undefined ? {} : { shared }),
+        })
       }
     }
   }

@@ -3,12 +3,12 @@
  * Connects to nothing.
  */
 import type { Answer, Miss, RequestHead } from '../exchange.js'
+import { OWN_RECORDER } from '../own-recorder.js'
 import { asWire } from '../replay-form.js'
 import { answerPlainly, cut, finish, writeHead, writeInterim } from './client-side.js'
 import type { Asked, Door, Records, Replays } from './door.js'
 import { drained } from './flow.js'
 import { valuesOf, without } from './header-list.js'
-import { OWN_RECORDER } from './relay.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 

@@ -11,6 +11,7 @@ import type {
   Recording,
   ResponseHead,
 } from '../exchange.js'
+import { OWN_RECORDER } from '../own-recorder.js'
 import { cut, finish, writeHead, writeInterim } from './client-side.js'
 import type { Asked, Door, Records } from './door.js'
 import { flow } from './flow.js'
@@ -18,9 +19,6 @@ import { pairsOf, valuesOf, without } from './header-list.js'
 import type { Sightings } from './sightings.js'
 import { authorityOf, urlOf } from './target.js'
 import type { Upstream } from './upstream.js'
-
-/** Set by a recorder inside the program itself, to the run that it records into. */
-export const OWN_RECORDER = 'x-daglog-recorded'
 
 export class RelayDoor implements Door {
   readonly tunnels = true

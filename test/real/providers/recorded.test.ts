@@ -166,6 +166,19 @@ describe.skipIf(real.skip !== undefined)('a run that the recorder wrote', () => 
     },
   )
 
+  it('counts no token for what a replay was given', async () => {
+    const [, , list, agent] = CASES[1] as (typeof CASES)[number]
+    const { view, store, url, held } = await recorded(list, agent)
+    const again = await store.createRun({ id: 'again' })
+    const replaying = withReplay(refusing, { from: view, into: again })
+    expect(plain(await agent(replaying as typeof fetch, url))).toEqual(held)
+    await again.close()
+    const played = await store.inspectRun('again')
+    const options = { provider: 'openai', model: 'gpt-5' } as const
+    expect(await played.messages(options)).toEqual({ messages: held, lint: [] })
+    expect(await callsOf(store)).toHaveLength(2)
+  })
+
   it('counts nothing twice where the agent logged its own session events', async () => {
     const request = { model: 'gpt-5', messages: [{ role: 'user', content: 'go' }] }
     const agent: Agent = async (fetch, url, run) => {
