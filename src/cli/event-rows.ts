@@ -3,6 +3,7 @@
  * A fold over events; it keeps no row.
  */
 import type { RunEvent } from '../core/event.js'
+import type { SessionInfo } from '../core/event-map.js'
 import { type Address, addressOf } from '../fold/address.js'
 import { toolPairs } from '../fold/tool-pairs.js'
 import { printable } from '../value/preview.js'
@@ -58,6 +59,8 @@ export class EventRows {
   last: RunEvent | undefined
   name: string | undefined
   status: string = 'open'
+  /** The session that this one goes on from, where its history is there only. */
+  begins: string | undefined
   readonly totals = {
     ...{ events: 0, turns: 0, calls: 0, steps: 0, exchanges: 0, misses: 0 },
     ...{ tokensIn: 0, tokensOut: 0 },
@@ -137,6 +140,7 @@ export class EventRows {
     totals.calls = this.#pairs.calls
     if (line === undefined) totals.events += 1
     if (type === 'turn/start') totals.turns += 1
+    if (type === 'session/info') this.begins ??= beginsIn(data as SessionInfo)
     if (type === 'step/start') totals.steps += 1
     if (type === 'http/exchange') totals.exchanges += 1
     if (type === 'http/miss') totals.misses += 1
@@ -191,6 +195,10 @@ export class EventRows {
     }
     return [inTurn]
   }
+}
+
+function beginsIn({ parent }: SessionInfo): string | undefined {
+  return parent?.before === undefined ? undefined : parent.session
 }
 
 function isError(data: Members): boolean {

@@ -5,6 +5,7 @@ import type { Hash } from '../core/hash.js'
 import type { Damage, Torn } from '../store/log-tail.js'
 import type { RunView } from '../store/run-view.js'
 import type { Store } from '../store/store.js'
+import { runOf } from '../store/whole-history.js'
 import type { EventRow, EventRows, OpenRequest } from './event-rows.js'
 import { statusPiece } from './event-words.js'
 import type { Output, Piece } from './output.js'
@@ -29,6 +30,8 @@ export interface RunSheetData {
     readonly run?: string
     readonly seq: number
   }
+  /** The session that it goes on from without a copy, and its run, where that is in this store. */
+  readonly begins?: { readonly session: string; readonly run?: string }
   readonly totals: EventRows['totals'] & { readonly bytes: number }
   readonly open: {
     readonly turn?: string
@@ -64,6 +67,7 @@ export class RunSheet {
     const head = at === undefined ? await view.head() : await view.headAt(at)
     const condition = at === undefined ? await view.condition() : {}
     const parent = await parentOf(store, view)
+    const begins = await beginsOf(view, rows)
     const bytes = (await view.log.segments()).reduce((sum, segment) => sum + segment.bytes, 0)
     const data: RunSheetData = {
       run: view.id,
@@ -74,6 +78,7 @@ export class RunSheet {
       status,
       ...(head === undefined ? {} : { head }),
       ...(parent === undefined ? {} : { parent }),
+      ...(begins === undefined ? {} : { begins }),
       totals: { ...totals, bytes },
       open: {
         ...(turn === undefined ? {} : { turn }),
@@ -87,7 +92,7 @@ export class RunSheet {
   }
 
   printHead(out: Output): void {
-    const { run, name, at, started, updated, status, head, parent, totals } = this.data
+    const { run, name, at, started, updated, status, head, parent, begins, totals } = this.data
     const field = (label: string, ...pieces: Piece[]): void =>
       out.line(['dim', label.padEnd(8)], ...pieces)
     field('run', ['bold', run], at === undefined ? '' : `  as of seq ${at}`)
@@ -97,6 +102,10 @@ export class RunSheet {
     if (head !== undefined) field('head', `${head.seq}:${head.hash}`)
     if (parent !== undefined)
       field('parent', `${parent.kind} of ${parent.run ?? parent.identity} at seq ${parent.seq}`)
+    if (begins !== undefined) {
+      const from = begins.run === undefined ? 'which is not here' : `run ${begins.run}`
+      field('begins', `in session ${begins.session}, ${from}`)
+    }
     const { events, turns, calls, steps, exchanges, misses, tokensIn, tokensOut, bytes } = totals
     const counts = [countText(events, 'event'), countText(turns, 'turn'), countText(steps, 'step')]
     if (calls > 0) counts.splice(2, 0, countText(calls, 'call'))
@@ -140,6 +149,13 @@ export class RunSheet {
         `seq ${damage.seq}, segment ${damage.place.segment}, byte ${damage.place.from}: ${damage.reason}`,
       )
   }
+}
+
+async function beginsOf(view: RunView, { begins }: EventRows): Promise<RunSheetData['begins']> {
+  if (begins === undefined) return undefined
+  const format = (await view.last('import/source'))?.data.format
+  const run = format === undefined ? undefined : await runOf(view.context, format, begins)
+  return { session: begins, ...(run === undefined ? {} : { run }) }
 }
 
 async function parentOf(store: Store, view: RunView): Promise<RunSheetData['parent']> {

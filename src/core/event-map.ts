@@ -8,9 +8,11 @@ import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
 import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
 import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+import type { SessionFault, SessionInfo, SessionRecord } from './transcript-events.js'
 
 export type * from './agent-events.js'
 export type { ErrorData } from './error-shape.js'
+export type * from './transcript-events.js'
 
 export type RunStatus = 'ok' | 'error' | 'cancelled'
 export type StepStatus = 'ok' | 'error' | 'interrupted' | 'cancelled'
@@ -239,52 +241,10 @@ export interface ImportEnd {
   readonly totals: ImportTotals
 }
 
-/** What the source says of the session itself; whole, when it changes. Derived only. */
-export interface SessionInfo {
-  readonly title?: string
-  readonly session?: string
-  readonly cwd?: string
-  readonly branch?: string
-  readonly model?: string
-  /** The program that wrote the transcript, and its version. */
-  readonly client?: string
-  readonly version?: string
-  /** Sessions that this one came from or belongs to, as the source calls them. */
-  readonly parent?: { readonly session: string; readonly kind: 'fork' | 'child' }
-  readonly source?: SourceRecord
-}
-
-/** A record of a source that has no neutral form, kept whole: "other". Derived only. */
-export interface SessionRecord {
-  /** What the source calls it: its type, with its subtype behind a slash. */
-  readonly record: string
-  readonly value: unknown
-  readonly source?: SourceRecord
-}
-
-/** A place of a source that no record, or only a part of one, could be read of. Derived only. */
-export interface SessionFault {
-  /** `torn`, `fused`, `zeros`, `not-json`, `not-utf8`: see `fold/import-lines.ts`. */
-  readonly fault: string
-  /** In words, without a byte of what is there. */
-  readonly text: string
-  /** Where, in bytes of the source. */
-  readonly from: number
-  readonly to: number
-}
-
 /**
- * What the source says of one of its records beside its content: which it is, and what it hangs on. In
- * derived events as `source`, wherever there is something to say.
+ * The data of each known event type. Add your own:
+ * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
  */
-export interface SourceRecord {
-  readonly id?: string
-  readonly parent?: string | null
-  /** Neutral marks, by the names of the format: `sidechain`, `meta`, `approximate`, ... */
-  readonly [mark: string]: unknown
-}
-
-/** By type; the top of this file says how to add your own. */
 export interface EventMap {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }

@@ -8,6 +8,7 @@ import { rawBytes } from '../../src/importers/stored-lines.js'
 import { unpacked } from '../../src/importers/zstd.js'
 import { messages, type RunView, type Store } from '../../src/index.js'
 import { usageOfRuns } from '../../src/store/usage-of-runs.js'
+import { wholeHistory } from '../../src/store/whole-history.js'
 import { bytesOf, call, count, line, meta, result, said } from '../fold/readers/rollouts.js'
 import { temporaryDir, temporaryStore } from '../store/temporary.js'
 
@@ -200,5 +201,102 @@ describe('T41: usage of a store', () => {
     expect((await (await store.inspectRun(fork?.id as string)).project(usage)).calls).toHaveLength(
       2,
     )
+  })
+})
+
+describe('a fork by reference', () => {
+  const numbered = (lines: readonly object[]): object[] =>
+    lines.map((line, ordinal) => ({ ...line, ordinal }))
+  const PARENT = numbered([
+    meta({ id: 'own', history_mode: 'paginated' }),
+    said('user', 'first', 1),
+    said('assistant', 'one', 2),
+    said('user', 'left in the parent', 3),
+  ])
+  const forkOf = (history_base: object, more: readonly object[] = []): Buffer =>
+    bytesOf([
+      meta({ id: 'fork', history_base, history_mode: 'paginated' }, 500),
+      ...more,
+      said('user', 'gone on', 501),
+    ] as never)
+  const texts = async (store: Store, id: string) => {
+    const { messages, begins } = await wholeHistory(await store.inspectRun(id))
+    return {
+      texts: messages.map(({ content }) => (content as readonly { text: string }[])[0]?.text),
+      begins,
+    }
+  }
+
+  it('begins with the messages of its parent up to there, by ordinal or by bytes', async () => {
+    const parent = bytesOf(PARENT as never)
+    const bytes = bytesOf(PARENT.slice(0, 3) as never).length
+    for (const end of [{ end_ordinal_exclusive: 3 }, { end_byte_offset: bytes }]) {
+      const { store } = await temporaryStore()
+      const dir = temporaryDir()
+      const path = join(dir, 'fork.jsonl')
+      writeFileSync(path, forkOf({ thread_id: 'own', ...end }))
+      await imported(store, path)
+      const [fork] = await store.runs()
+      const id = fork?.id as string
+      // Not here yet: said, not guessed.
+      expect(await texts(store, id)).toEqual({
+        texts: ['gone on'],
+        begins: [{ session: 'own', run: undefined }],
+      })
+      writeFileSync(join(dir, 'parent.jsonl'), parent)
+      await imported(store, join(dir, 'parent.jsonl'))
+      const run = (await store.runs()).find((one) => one.id !== id)?.id
+      expect(await texts(store, id)).toEqual({
+        texts: ['first', 'one', 'gone on'],
+        begins: [{ session: 'own', run }],
+      })
+      // A fork of the fork begins in both, and one that refers to itself is an end.
+      const further = meta(
+        { id: 'third', history_base: { thread_id: 'fork', end_ordinal_exclusive: 9 } },
+        900,
+      )
+      const circle = meta(
+        { id: 'circle', history_base: { thread_id: 'circle', end_byte_offset: 9 } },
+        950,
+      )
+      writeFileSync(join(dir, 'third.jsonl'), bytesOf([further, said('user', 'further', 901)]))
+      writeFileSync(join(dir, 'circle.jsonl'), bytesOf([circle, said('user', 'alone', 951)]))
+      await imported(store, dir)
+      const named = (part: string) =>
+        store.runs().then((all) => all.find((one) => one.id.includes(part))?.id as string)
+      expect((await texts(store, await named('third'))).texts).toEqual([
+        'first',
+        'one',
+        'gone on',
+        'further',
+      ])
+      expect(await texts(store, await named('circle'))).toMatchObject({
+        texts: ['alone'],
+        begins: [{ run: undefined }],
+      })
+    }
+  })
+
+  it('that was compacted since shows nothing of its parent any more', async () => {
+    const { store } = await temporaryStore()
+    const dir = temporaryDir()
+    const compacted = line(
+      'compacted',
+      {
+        message: 'sum',
+        replacement_history: [
+          { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'sum' }] },
+        ],
+      },
+      500,
+    )
+    writeFileSync(join(dir, 'parent.jsonl'), bytesOf(PARENT as never))
+    writeFileSync(
+      join(dir, 'fork.jsonl'),
+      forkOf({ thread_id: 'own', end_ordinal_exclusive: 3 }, [compacted]),
+    )
+    await imported(store, dir)
+    const fork = (await store.runs()).find(({ id }) => id.includes('fork'))?.id as string
+    expect(await texts(store, fork)).toEqual({ texts: ['sum', 'gone on'], begins: [] })
   })
 })

@@ -53,9 +53,25 @@ export function parentOf(payload: Members): SessionInfo['parent'] {
   const fork = text(payload.forked_from_id)
   const base = isMembers(payload.history_base) ? text(payload.history_base.thread_id) : undefined
   const child = text(payload.parent_thread_id) ?? spawnedBy(payload.source)
+  const before = beforeOf(payload.history_base)
+  // What it goes on from is named by the reference itself, where there is one.
+  if (base !== undefined && before !== undefined)
+    return { session: base, kind: child === undefined ? 'fork' : 'child', before }
   if (child !== undefined) return { session: child, kind: 'child' }
   const from = fork ?? base
   return from === undefined ? undefined : { session: from, kind: 'fork' }
+}
+
+function beforeOf(
+  base: unknown,
+): { readonly ordinal?: number; readonly bytes?: number } | undefined {
+  if (!isMembers(base)) return undefined
+  const { end_ordinal_exclusive: ordinal, end_byte_offset: bytes } = base
+  const before = {
+    ...(typeof ordinal === 'number' ? { ordinal } : {}),
+    ...(typeof bytes === 'number' ? { bytes } : {}),
+  }
+  return Object.keys(before).length === 0 ? undefined : before
 }
 
 function spawnedBy(source: unknown): string | undefined {

@@ -14,7 +14,7 @@ import { isMembers, type Members, text, timeOf } from './json-members.js'
 
 export const codex: Reader<CodexState> = {
   key: 'codex',
-  version: 1,
+  version: 2,
   types: ['import/lines'],
   init: () => CODEX_START,
   read(state, event) {
