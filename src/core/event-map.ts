@@ -245,7 +245,7 @@ export interface ImportEnd {
  * The data of each known event type. Add your own:
  * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
  */
-export interface EventMap {
+export interface EventMap extends LanggraphEvents {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }
   /** A run begins below this one; its first frame names this event. */
@@ -331,10 +331,6 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
-  /** A checkpoint of a LangGraph thread, whole. */
-  'langgraph/checkpoint': LanggraphCheckpoint
-  'langgraph/writes': LanggraphWrites
-  'langgraph/delete': LanggraphDelete
   'http/start': HttpStart
   'http/exchange': HttpExchange
   'http/miss': HttpMiss
