@@ -47,7 +47,11 @@ console.log(`recorded: ${recorded.output}\n`)
 
 console.log((await store.replay('weather', agent)).text())
 
-console.log((await store.replay('weather', agentWith('You are brief and kind.'))).text())
+console.log(
+  (
+    await store.replay('weather', agentWith('You are brief and kind.'), { id: 'weather-kind' })
+  ).text(),
+)
 
 const forked = await store.forkRun(
   'weather',

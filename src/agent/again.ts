@@ -2,6 +2,7 @@
  * A function run again over a recording: what its steps have in common, whoever answers the rest.
  * Recorded results go out in the order in which they were recorded; see `order-gate.ts`.
  */
+import { reviveError } from '../core/error-revive.js'
 import type { KnownAsk, RecordedAnswer } from '../store/answers.js'
 import type { Run } from '../store/run.js'
 import type { StepOutcome } from '../store/steps.js'
@@ -30,6 +31,7 @@ export abstract class AgainExecution extends Execution {
     signal?.addEventListener('abort', () => abort.abort(signal.reason), { once: true })
     if (signal?.aborted === true) abort.abort(signal.reason)
     super(run, abort.signal)
+    this.globals = recording.began?.data.globals === true
     this.abort = abort
     this.gate = new OrderGate({
       places: recording.order.length,
@@ -102,7 +104,7 @@ export abstract class AgainExecution extends Execution {
       const next = this.recording.aborts[this.aborted]
       if (next === undefined || next.after > place) return
       this.aborted += 1
-      this.abort.abort()
+      this.abort.abort(next.reason === undefined ? undefined : reviveError(next.reason))
     }
   }
 

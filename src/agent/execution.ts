@@ -5,13 +5,14 @@
  */
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
-import type { AgentEnd } from '../core/event-map.js'
+import type { AgentEnd, ErrorData } from '../core/event-map.js'
 import type { KnownAsk, StepAnswer, StepAnswerer, StepAsk } from '../store/answers.js'
 import type { NewEvent } from '../store/new-event.js'
 import type { Run } from '../store/run.js'
 import { keyMaker } from '../store/step-identity.js'
 import type { Step } from '../store/steps.js'
 import { Deliveries } from './deliveries.js'
+import { withGlobals } from './globals.js'
 
 /** How a function went. */
 export type AgentOutcome =
@@ -22,6 +23,8 @@ export type AgentOutcome =
 export type AgentFunction<I, O> = (run: Run, input: I) => O | Promise<O>
 
 export abstract class Execution implements StepAnswerer {
+  /** Whether clock and random numbers of JavaScript itself are the run's. */
+  globals = false
   readonly sites = true
   over = false
   readonly signal: AbortSignal
@@ -91,11 +94,16 @@ export abstract class Execution implements StepAnswerer {
 
   protected async outcome<I, O>(agent: AgentFunction<I, O>, input: I): Promise<AgentOutcome> {
     try {
-      return { status: 'ok', output: await agent(this.run, input) }
+      return { status: 'ok', output: await this.call(agent, input) }
     } catch (error) {
       if (error instanceof DaglogError && UNWRITABLE.has(error.code)) throw error
       return { status: this.signal.aborted ? 'cancelled' : 'error', error }
     }
+  }
+
+  private async call<I, O>(agent: AgentFunction<I, O>, input: I): Promise<O> {
+    const { run } = this
+    return this.globals ? withGlobals(run, async () => agent(run, input)) : agent(run, input)
   }
 
   /** The function has returned; what it left running may still be told something. */
@@ -132,8 +140,30 @@ function endOf(outcome: AgentOutcome): NewEvent {
   return { type: 'agent/end', data }
 }
 
+function abortData(reason: unknown): { readonly reason?: ErrorData } {
+  return reason === undefined ? {} : { reason: errorData(reason) }
+}
+
 /** The first time: every body runs. */
 export class FirstExecution extends Execution {
+  private aborting: Promise<unknown> | undefined
+
+  constructor(run: Run, signal: AbortSignal | undefined) {
+    super(run, signal)
+    // Where it lies among the ends of steps is where a replay aborts.
+    const note = (): void => {
+      this.aborting = run.append('agent/abort', abortData(this.signal.reason))
+      // Who waits for the end of the function is told.
+      this.aborting.catch(() => {})
+    }
+    if (this.signal.aborted) note()
+    else this.signal.addEventListener('abort', note, { once: true })
+  }
+
+  protected override async beforeEnd(): Promise<void> {
+    await this.aborting
+  }
+
   async answer(): Promise<StepAnswer> {
     return { how: 'live' }
   }

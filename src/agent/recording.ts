@@ -10,9 +10,10 @@ import type {
   AgentEnd,
   AgentStart,
   Effect,
-  EventMap,
+  ErrorData,
   StepEnd,
   StepStart,
+  Tick,
 } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
 import type { StepOutcome } from '../store/steps.js'
@@ -54,8 +55,8 @@ export class Recording {
   readonly order: RecordedStep[] = []
   /** Values that were drawn, by key. */
   readonly ticks = new Map<string, { readonly value: unknown; readonly seq: number }>()
-  /** Seqs of `agent/abort`, and how many steps had ended by then. */
-  readonly aborts: { readonly seq: number; readonly after: number; readonly data: unknown }[] = []
+  /** Where the signal was aborted: how many steps had ended by then. */
+  readonly aborts: { readonly after: number; readonly reason: ErrorData | undefined }[] = []
   began: AgentMark<AgentStart> | undefined
   ended: AgentMark<AgentEnd> | undefined
   private readonly inside = new Map<string, RecordedStep[]>()
@@ -103,15 +104,19 @@ export class Recording {
     const data = event.data as never
     if (type === 'step/start') this.begin(view, seq, data, byId)
     else if (type === 'step/end') this.end(seq, data, byId)
-    else if (type === 'agent/abort') this.aborts.push({ seq, after: this.order.length, data })
+    else if (type === 'agent/abort') this.takeAbort(data)
     else if (type === 'agent/start') {
       this.began = { view, seq, data }
       this.ended = undefined
     } else if (type === 'agent/end') this.ended = { view, seq, data }
     else if (type === 'tick') {
-      for (const [key, value] of (data as EventMap['tick']).values)
+      for (const [key, value] of (data as Tick).values)
         if (!this.ticks.has(key)) this.ticks.set(key, { value, seq })
     }
+  }
+
+  private takeAbort({ reason }: { readonly reason?: ErrorData }): void {
+    this.aborts.push({ after: this.order.length, reason })
   }
 
   private begin(

@@ -49,12 +49,15 @@ async function record<I, O>(
   name: string,
   input: I,
   agent: Agent<I, O>,
-  { id, signal }: RecordOptions,
+  { id, signal, globals = false }: RecordOptions,
 ): Promise<Executed<O>> {
   const run = await store.createRun({ name, ...(id === undefined ? {} : { id }) })
   return closing(run, async () => {
-    await begin(run, { name, input, verb: 'record', code: codeOf(agent) })
-    const outcome = await new FirstExecution(run, signal).drive(agent, input)
+    const kept = globals ? { globals } : {}
+    await begin(run, { name, input, verb: 'record', ...kept, code: codeOf(agent) })
+    const execution = new FirstExecution(run, signal)
+    execution.globals = globals
+    const outcome = await execution.drive(agent, input)
     return executed<O>(run.id, outcome)
   })
 }
@@ -94,9 +97,15 @@ async function replay<I, O>(
   const { name } = start
   const input = ('input' in options ? options.input : start.input) as I
   const parent = await parentLink(source, undefined, 'replay')
-  const run = await store.createRun({ name, parent, durability: 'os' })
+  const { id } = options
+  const run = await store.createRun({
+    name,
+    parent,
+    durability: 'os',
+    ...(id === undefined ? {} : { id }),
+  })
   return closing(run, async () => {
-    await begin(run, { name, input, verb: 'replay', code: codeOf(agent) })
+    await begin(run, { name, input, verb: 'replay', ...keptOf(start), code: codeOf(agent) })
     const execution = new ReplayExecution(run, recording, options.signal)
     run.fetch = doors.replayingFetch(run, source)
     execution.verifyPure = options.verify === 'pure'
@@ -142,7 +151,8 @@ async function forkRun<I, O>(
     const what = output !== undefined ? 'output' : target === undefined ? 'agent-input' : 'input'
     const step = target === undefined ? {} : { key: target.key, path: target.path }
     const edited = edit === undefined && output === undefined ? {} : { edit: { what, ...step } }
-    await begin(run, { name, input, verb: 'fork', code: codeOf(agent), ...edited } as AgentStart)
+    const kept = { ...keptOf(start), code: codeOf(agent) }
+    await begin(run, { name, input, verb: 'fork', ...kept, ...edited } as AgentStart)
     const changed = { target, input: edit, output, cut, hybrid: after === 'hybrid', allow }
     const execution = new ForkExecution(run, recording, signal, changed)
     execution.begin()
@@ -152,6 +162,11 @@ async function forkRun<I, O>(
       edit: target === undefined ? ('made' as const) : execution.edit,
     })
   })
+}
+
+/** What was asked for once holds each time. */
+function keptOf({ globals }: AgentStart): Pick<AgentStart, 'globals'> {
+  return globals === undefined ? {} : { globals }
 }
 
 async function begin(run: Run, start: AgentStart): Promise<void> {

@@ -116,7 +116,11 @@ export class FsObjects {
   }
 
   private *unpacked(open: FsOpenObjects): Generator<StoredObject> {
-    for (const object of open.objects()) if (!this.packs.keeps(object.hash)) yield object
+    let again = true
+    for (const object of open.objects()) {
+      if (!this.packs.keeps(object.hash, again)) yield object
+      again = false
+    }
   }
 
   sweep(isLive: (hash: Hash) => boolean, options: { readonly dryRun: boolean }): Promise<Swept> {

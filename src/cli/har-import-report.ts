@@ -1,8 +1,8 @@
 /**
- * What an import of HAR files did, in words: what is in the store now, and what such a file cannot carry.
+ * What an import of HAR files or cassettes did, in words: what is in the store now, and what such a file cannot carry.
  */
 import { resolve } from 'node:path'
-import { type HarImported, importHar } from '../http/har-import.js'
+import { type HarImported, importHar, type TrafficFormat } from '../http/har-import.js'
 import type { Call } from './call.js'
 import type { ExitCode } from './exit-codes.js'
 import { readInput } from './input-file.js'
@@ -12,14 +12,18 @@ import { version } from './version.js'
 /** Entries that are named; all are counted, and the run says all. */
 const NAMED_MAX = 20
 
-export async function importHarRuns(call: Call, paths: readonly string[]): Promise<ExitCode> {
+export async function importHarRuns(
+  call: Call,
+  paths: readonly string[],
+  format: TrafficFormat,
+): Promise<ExitCode> {
   const { out } = call
   const id = call.text('id')
   const store = await call.store({ create: true })
   const runs: HarImported[] = []
   for (const path of paths) {
     const source = { path: resolve(path), bytes: await readInput(path) }
-    const run = await importHar(store, source, { program: version(), id })
+    const run = await importHar(store, source, { program: version(), id, format })
     runs.push(run)
     if (!out.json) printRun(call, run)
   }

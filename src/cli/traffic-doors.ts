@@ -74,6 +74,16 @@ export async function autoDoor(from: RunView, into: Run): Promise<TrafficDoor> {
   }
 }
 
+/** Said where a proxy was set already: nothing goes through it any more. */
+export function outerProxyWords(
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const name = OUTER_PROXY.find((variable) => (env[variable] ?? '') !== '')
+  return name && `${name} is set; the sidecar goes straight to the hosts, not through that proxy`
+}
+
+const OUTER_PROXY = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY']
+
 /**
  * The run that a replay writes: it begins in the one that is replayed, which is never written to.
  */

@@ -1,4 +1,4 @@
-/** `daglog import PATH... [--from auto|claude-code|codex|dsh|bundle|har] [--id ID]` */
+/** `daglog import PATH... [--from auto|claude-code|codex|dsh|bundle|har|vcr] [--id ID]` */
 import { open, stat } from 'node:fs/promises'
 import type { BundleSource } from '../store/bundle-import.js'
 import type { Store } from '../store/store.js'
@@ -17,12 +17,12 @@ export async function importRuns(call: Call): Promise<ExitCode> {
   const paths = call.many('PATH')
   if (call.text('id') !== undefined && paths.length > 1)
     throw call.usage('--id names one run, and several files were given', 'one file at a time')
-  const { bundle, har, transcript } = await sorted(paths, call.text('from') ?? 'auto')
-  if ([bundle, har, transcript].filter((some) => some.length > 0).length > 1)
-    throw call.usage('bundles, HARs and transcripts are imported apart', 'one kind at a time')
-  if (har.length > 0) {
+  const { bundle, har, vcr, transcript } = await sorted(paths, call.text('from') ?? 'auto')
+  if ([bundle, har, vcr, transcript].filter((some) => some.length > 0).length > 1)
+    throw call.usage('bundles, traffic and transcripts are imported apart', 'one kind at a time')
+  if (har.length + vcr.length > 0) {
     const { importHarRuns } = await import('./har-import-report.js')
-    return importHarRuns(call, har)
+    return har.length > 0 ? importHarRuns(call, har, 'har') : importHarRuns(call, vcr, 'vcr')
   }
   if (transcript.length > 0) {
     const { importTranscriptRuns } = await import('./import-report.js')
@@ -31,12 +31,12 @@ export async function importRuns(call: Call): Promise<ExitCode> {
   return importBundles(call, bundle)
 }
 
-type Kind = 'bundle' | 'har' | 'transcript'
+type Kind = 'bundle' | 'har' | 'vcr' | 'transcript'
 
 async function sorted(paths: readonly string[], from: string): Promise<Record<Kind, string[]>> {
-  const found: Record<Kind, string[]> = { bundle: [], har: [], transcript: [] }
+  const found: Record<Kind, string[]> = { bundle: [], har: [], vcr: [], transcript: [] }
   for (const path of paths) {
-    const named = from === 'bundle' || from === 'har' ? from : 'transcript'
+    const named = from === 'bundle' || from === 'har' || from === 'vcr' ? from : 'transcript'
     found[from === 'auto' ? await kindOf(path) : named].push(path)
   }
   return found
@@ -44,6 +44,7 @@ async function sorted(paths: readonly string[], from: string): Promise<Record<Ki
 
 const BUNDLE_BEGINS = /^\{"daglog":"bundle"/
 const HAR_BEGINS = /^(?:\xEF\xBB\xBF)?\s*\{\s*"log"\s*:\s*\{/
+const CASSETTE_BEGINS = /^(?:---\s*\n)?(?:version:[^\n]*\n)?interactions:/
 const BEGINS_BYTES = 256
 
 /** A pipe is a bundle: a transcript lies in a file, from which the next import goes on. */
@@ -57,7 +58,8 @@ async function kindOf(path: string): Promise<Kind> {
       await file.read(begins, 0, begins.length, 0)
       const text = begins.toString('latin1')
       if (BUNDLE_BEGINS.test(text)) return 'bundle'
-      return HAR_BEGINS.test(text) ? 'har' : 'transcript'
+      if (HAR_BEGINS.test(text)) return 'har'
+      return CASSETTE_BEGINS.test(text) ? 'vcr' : 'transcript'
     } finally {
       await file.close()
     }

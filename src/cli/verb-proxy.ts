@@ -10,6 +10,7 @@ import { countText } from './quantity.js'
 import { missLines } from './replay-words.js'
 import {
   autoDoor,
+  outerProxyWords,
   recordingDoor,
   replayingDoor,
   replayRun,
@@ -25,6 +26,8 @@ export async function proxy(call: Call): Promise<ExitCode> {
   if (mode === 'record' && reference !== undefined)
     throw call.usage('a recording is a run of its own', 'daglog proxy --mode auto --run RUN')
   call.ownInterrupts = true
+  const outer = outerProxyWords(process.env)
+  if (outer !== undefined) out.note(['yellow', 'note '], outer)
   const store = await call.store({ create: true })
   const from = reference === undefined ? undefined : await store.inspectRun(reference)
   const run = await newRun(store, mode, from)

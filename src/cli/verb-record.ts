@@ -6,7 +6,7 @@ import { libraryEnvironment, nameOfCommand } from './child-words.js'
 import { coverageLines } from './coverage-words.js'
 import { childExit, type ExitCode } from './exit-codes.js'
 import { countText } from './quantity.js'
-import { recordingDoor } from './traffic-doors.js'
+import { outerProxyWords, recordingDoor } from './traffic-doors.js'
 
 export async function record(call: Call): Promise<ExitCode> {
   const { out } = call
@@ -15,6 +15,8 @@ export async function record(call: Call): Promise<ExitCode> {
   checkProgram({ command, env: process.env })
   // What was begun is finished and recorded before this process ends.
   call.ownInterrupts = true
+  const outer = outerProxyWords(process.env)
+  if (outer !== undefined) out.note(['yellow', 'note '], outer)
   const store = await call.store({ create: true })
   const run = await store.createRun({ name: call.text('name') ?? nameOfCommand(words) })
   try {

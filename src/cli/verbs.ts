@@ -174,7 +174,8 @@ export const VERBS: readonly Verb[] = [
     arguments: [
       {
         name: 'PATH',
-        summary: 'a transcript, a folder of them at any depth, a bundle, or a HAR',
+        summary:
+          'a transcript, a folder of them at any depth, a bundle, a HAR, or a cassette of vcrpy',
         many: true,
       },
     ],
@@ -183,7 +184,7 @@ export const VERBS: readonly Verb[] = [
         name: 'from',
         type: 'text',
         value: 'FORM',
-        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle', 'har'],
+        choices: ['auto', 'claude-code', 'codex', 'dsh', 'bundle', 'har', 'vcr'],
         summary: 'what the files are; auto unless told',
       },
       ID,

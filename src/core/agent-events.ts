@@ -10,6 +10,8 @@ export interface AgentStart {
   readonly name: string
   readonly input?: unknown
   readonly verb: 'record' | 'replay' | 'fork'
+  /** Clock and random numbers of JavaScript itself are the run's. */
+  readonly globals?: boolean
   /** Of a fork: what is another there than in the parent. */
   readonly edit?: AgentEdit
   /** Digest of the function's text: what it was is not what it is, where that differs. */
@@ -29,4 +31,10 @@ export interface AgentEnd {
   readonly status: 'ok' | 'error' | 'cancelled'
   readonly output?: unknown
   readonly error?: ErrorData
+}
+
+/** Values of `run.now`, `run.random` and `run.uuid`, in order. */
+export interface Tick {
+  /** Each under a key like a step's. */
+  readonly values: readonly (readonly [key: string, value: unknown])[]
 }

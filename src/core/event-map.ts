@@ -1,14 +1,8 @@
 /**
- * The data of each known event type, as an open interface. Types only. Add your own by declaration:
- *
- *     declare module 'daglog' {
- *       interface EventMap {
- *         'cart/add': { sku: string }
- *       }
- *     }
+ * The data of each known event type, as an open interface. Types only.
  * @see docs/format.md#events
  */
-import type { AgentEnd, AgentStart } from './agent-events.js'
+import type { AgentEnd, AgentStart, Tick } from './agent-events.js'
 import type { Content } from './content.js'
 import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
@@ -290,10 +284,7 @@ export interface SourceRecord {
   readonly [mark: string]: unknown
 }
 
-/**
- * The data of each known event type. Add your own:
- * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
- */
+/** By type; the top of this file says how to add your own. */
 export interface EventMap {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }
@@ -339,8 +330,7 @@ export interface EventMap {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
-  /** Values of `run.now`, `run.random`, `run.uuid`, each under a key like a step's, in order. */
-  tick: { readonly values: readonly (readonly [key: string, value: unknown])[] }
+  tick: Tick
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }
   'user/message': UserMessage

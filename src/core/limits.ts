@@ -114,5 +114,5 @@ export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024
 /** A body with a content-encoding is kept with it up to this many bytes; a longer one without. */
 export const HTTP_CODED_BYTES_MAX = 8 * 1024 * 1024
 
-/** A HAR is read up to this size, since it is one JSON document, in bytes. */
+/** A HAR or a cassette is read up to this size, since it is one document, in bytes. */
 export const HAR_FILE_BYTES_MAX = 256 * 1024 * 1024

@@ -32,8 +32,8 @@ export function filedExchange(
   const microseconds = (ms: number): number => Math.round(ms * 1000)
   return new Filing(options).file({
     ordinal: options.ordinal,
-    request: { ...request, form: 'decoded' },
-    ...(response === undefined ? {} : { response: { ...response, form: 'decoded' } }),
+    request: { form: 'decoded', ...request },
+    ...(response === undefined ? {} : { response: { form: 'decoded', ...response } }),
     chunks: new Uint8Array(),
     end,
     timing: {

@@ -25,8 +25,9 @@ export interface ToldExchange {
 interface ToldHead {
   readonly httpVersion?: string
   readonly headers: HeaderList
-  /** Without its content-encoding where it is of a response. */
   readonly body: Uint8Array
+  /** As it was on the wire; without its content-encoding unless told. */
+  readonly form?: 'wire' | 'decoded'
 }
 
 /** Why an entry gives no exchange, in words that follow its name. */

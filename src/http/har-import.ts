@@ -1,5 +1,5 @@
 /**
- * A HAR as a run of exchanges, whole or not at all. They go through the same scrubbing and keys as what
+ * A HAR, or a cassette of vcrpy, as a run of exchanges, whole or not at all. They go through the same scrubbing and keys as what
  * is recorded, so the run replays; what a HAR cannot carry is told.
  * @see docs/har.md#import
  */
@@ -15,6 +15,7 @@ import type { Store } from '../store/store.js'
 import { encodedExchange, filedAgain, filedExchange } from './filed-exchange.js'
 import { storeFingerprint } from './fingerprint.js'
 import { exchangeOfHar, HAR_NEVER_HOLDS, type HarReading } from './har-exchange.js'
+import { cassetteInteractions, toldInteraction, VCR_NEVER_HOLDS } from './vcr-told.js'
 
 export interface HarSource {
   /** Absolute, or what it is called. */
@@ -22,7 +23,10 @@ export interface HarSource {
   readonly bytes: Buffer
 }
 
+export type TrafficFormat = 'har' | 'vcr'
+
 export interface HarImportOptions {
+  readonly format?: TrafficFormat
   /** Version of this program. */
   readonly program: string
   /** What to call the run; made of date and hash unless told. */
@@ -41,39 +45,60 @@ export async function importHar(
   source: HarSource,
   options: HarImportOptions,
 ): Promise<HarImported> {
-  const { entries, creator } = parsedHar(source)
-  const readings = entries.map(exchangeOfHar)
+  const { format = 'har' } = options
+  checkSize(source)
+  const { readings, creator, neverHeld } = (format === 'har' ? readHar : readCassette)(source)
   const digest = sha256(source.bytes)
-  const id = options.id ?? `${dateOf(readings, store.context.now())}-har-${digest.slice(0, 8)}`
+  const date = dateOf(readings, store.context.now())
+  const id = options.id ?? `${date}-${format}-${digest.slice(0, 8)}`
   const known = await knownImport(store, id, digest)
   if (known !== undefined) return { ...known, run: id, outcome: 'same' }
   const exchanges = await filed(store, readings)
   const told: HttpImport = {
-    ...{ format: 'har', path: source.path, bytes: source.bytes.length, sha256: digest },
+    ...{ format, path: source.path, bytes: source.bytes.length, sha256: digest },
     ...(creator === '' ? {} : { creator }),
-    ...{ entries: entries.length, exchanges: exchanges.length },
+    ...{ entries: readings.length, exchanges: exchanges.length },
     refused: readings.flatMap((reading, entry) =>
       'refused' in reading ? [{ entry, reason: reading.refused }] : [],
     ),
     lost: lostIn(readings),
-    neverHeld: readings.some((reading) => 'request' in reading) ? HAR_NEVER_HOLDS : [],
+    neverHeld: readings.some((reading) => 'request' in reading) ? neverHeld : [],
     daglog: options.program,
   }
   await published(store, { id, name: basename(source.path), exchanges, told })
   return { ...told, run: id, outcome: 'new' }
 }
 
-function parsedHar({ path, bytes }: HarSource): {
-  readonly entries: readonly unknown[]
+interface FileReading {
+  readonly readings: readonly HarReading[]
   readonly creator: string
-} {
-  if (bytes.length > HAR_FILE_BYTES_MAX) {
+  readonly neverHeld: readonly string[]
+}
+
+/** @throws LIMIT_EXCEEDED */
+function checkSize({ path, bytes }: HarSource): void {
+  if (bytes.length <= HAR_FILE_BYTES_MAX) return
+  throw new DaglogError(
+    'LIMIT_EXCEEDED',
+    `${path} has ${bytes.length} bytes, and traffic is read up to ${HAR_FILE_BYTES_MAX}; try: its entries in several files`,
+    { path, limit: 'HAR_FILE_BYTES_MAX' },
+  )
+}
+
+function readCassette({ path, bytes }: HarSource): FileReading {
+  const interactions = cassetteInteractions(bytes.toString('utf8'))
+  if (interactions === undefined) {
     throw new DaglogError(
-      'LIMIT_EXCEEDED',
-      `${path} has ${bytes.length} bytes, and a HAR is read up to ${HAR_FILE_BYTES_MAX}; try: its entries in several files`,
-      { path, limit: 'HAR_FILE_BYTES_MAX' },
+      'HAR_INVALID',
+      `${path} is no cassette of vcrpy: it is no YAML with interactions; try: the file that vcrpy wrote`,
+      { path },
     )
   }
+  const readings = interactions.map(toldInteraction)
+  return { readings, creator: 'vcrpy', neverHeld: VCR_NEVER_HOLDS }
+}
+
+function readHar({ path, bytes }: HarSource): FileReading {
   const log = fieldsOf(fieldsOf(jsonOf(path, bytes)).log)
   if (!Array.isArray(log.entries)) {
     throw new DaglogError(
@@ -83,7 +108,11 @@ function parsedHar({ path, bytes }: HarSource): {
     )
   }
   const { name, version } = fieldsOf(log.creator)
-  return { entries: log.entries, creator: [nameOf(name), nameOf(version)].join(' ').trim() }
+  return {
+    readings: log.entries.map(exchangeOfHar),
+    creator: [nameOf(name), nameOf(version)].join(' ').trim(),
+    neverHeld: HAR_NEVER_HOLDS,
+  }
 }
 
 function jsonOf(path: string, bytes: Buffer): unknown {

@@ -18,6 +18,11 @@ export interface RecordOptions {
   /** The exact id of the run; one is made of date and name unless told. */
   readonly id?: string
   readonly signal?: AbortSignal
+  /**
+   * `Date`, `Math.random`, `crypto.randomUUID` and `getRandomValues` are those of the run as well, for
+   * the function and all that it begins, now and whenever it is run again.
+   */
+  readonly globals?: boolean
 }
 
 /** How a function went. */
@@ -52,6 +57,8 @@ export interface Resumed<O> extends Executed<O> {
 }
 
 export interface ReplayOptions {
+  /** The exact id of the replay's own run; one is made of date and name unless told. */
+  readonly id?: string
   readonly signal?: AbortSignal
   /**
    * `pure`: bodies of steps with effect `none` are run all the same, and held against the

@@ -6,7 +6,7 @@
  * with it comes later in the log, and is never durable without it.
  * @see docs/again.md
  */
-import { randomUUID } from 'node:crypto'
+import crypto from 'node:crypto'
 import { encodeData } from '../core/body.js'
 import { valueDigest } from '../core/canonical.js'
 import { TICK_PIECES_MAX } from '../core/limits.js'
@@ -19,6 +19,7 @@ export type TickName = 'now' | 'random' | 'uuid'
 
 /** Kept from before anybody may replace them. */
 const { random } = Math
+const { randomUUID } = crypto
 const DRAWS = { random: () => random(), uuid: () => randomUUID() }
 const NO_INPUT = valueDigest(undefined)
 

@@ -310,6 +310,48 @@ describe('bad input', () => {
     ).rejects.toMatchObject({ code: 'STEP_NOT_FOUND' })
   })
 
+  it('a cancellation is delivered where it was, with its reason', async () => {
+    const store = await fresh()
+    const abort = new AbortController()
+    const seen: unknown[][] = []
+    const agent = async (run: Run) => {
+      const told: unknown[] = []
+      seen.push(told)
+      await run.step('one', 1, () => 1)
+      told.push(await run.step('two', 2, (s) => s.signal.aborted))
+      const waits = run.step('three', 3, async (s) => {
+        abort.abort(new TypeError('enough'))
+        await turns(2)
+        s.signal.throwIfAborted()
+      })
+      await waits.catch((error) => told.push(error instanceof TypeError, error.message))
+      return 'ended'
+    }
+    const r1 = await store.record('a', null, agent, { signal: abort.signal })
+    expect(r1.output).toBe('ended')
+    const r3 = await store.replay(r1.id, agent)
+    expect(r3.text()).toMatch(/^same/)
+    expect(seen).toEqual([
+      [false, true, 'enough'],
+      [false, true, 'enough'],
+    ])
+    const ends: unknown[] = []
+    for await (const { data } of (await store.inspectRun(r3.id)).events({ types: ['step/end'] }))
+      ends.push(data.status)
+    expect(ends).toEqual(['ok', 'ok', 'cancelled'])
+  })
+
+  it.runIf(process.env.DAGLOG_LONG)('an output of 100 MB is answered like any other', async () => {
+    const store = await fresh()
+    const agent = async (run: Run) => {
+      const page = await run.step('page', null, () => 'x'.repeat(100 * 1024 * 1024))
+      return run.step('size', null, () => page.length)
+    }
+    const r1 = await store.record('a', null, agent)
+    expect(r1.output).toBe(100 * 1024 * 1024)
+    expect((await store.replay(r1.id, agent)).ok).toBe(true)
+  })
+
   it('errors come back as what they were', async () => {
     const store = await fresh()
     const thrown = [

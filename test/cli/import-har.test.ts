@@ -59,6 +59,25 @@ describe('daglog import of a HAR', () => {
     expect([answered.code, answered.out]).toEqual([0, 'ok'])
   })
 
+  it('takes a cassette of vcrpy for what it is', async () => {
+    const cwd = temporaryDir()
+    const cassette = `interactions:
+- request: {body: null, headers: {}, method: GET, uri: ${get.url}}
+  response:
+    body: {string: hello}
+    headers: {content-type: [text/plain]}
+    status: {code: 200, message: OK}
+version: 1
+`
+    writeFileSync(join(cwd, 'x.yaml'), cassette)
+    const { code, out, err } = await daglog(['import', 'x.yaml'], { cwd })
+    expect([code, err]).toEqual([0, expect.stringContaining('not in such a file: when anything')])
+    expect(out).toMatch(/-vcr-[0-9a-f]{8} {2}new {2}1 exchange\n$/)
+    const answered = await say(['trace-get', '--method', 'GET', '--url', get.url], { cwd })
+    expect(answered).toBe('hello')
+    expect((await daglog(['import', 'x.yaml', '--from', 'har'], { cwd })).code).toBe(3)
+  })
+
   it('of a file that is none, or of two kinds at once, says so', async () => {
     const cwd = temporaryDir()
     writeFileSync(join(cwd, 'cut.har'), har([{ request: get, response: answer }]).slice(0, -20))

@@ -20,6 +20,9 @@ export interface ThreadsOptions {
 
 const PREFIX = 'langgraph/'
 
+/** Threads whose last values are kept in memory: without them a put hashes the inside of its lists. */
+const THREADS_WARM_MAX = 8
+
 /** Threads that are kept in memory though nobody writes to them. */
 const THREADS_MAX = 64
 
@@ -192,6 +195,12 @@ export class Threads {
   }
 
   #forgetSome(): void {
+    let older = this.#threads.size - THREADS_WARM_MAX
+    for (const thread of this.#threads.values()) {
+      if (older <= 0) break
+      thread.last.clear()
+      older -= 1
+    }
     if (this.#threads.size <= THREADS_MAX) return
     for (const [id, thread] of this.#threads) {
       if (this.#threads.size <= THREADS_MAX) return

@@ -70,7 +70,9 @@ export function isUnchanged(value: object, shadow: Shadow): boolean {
     const member = (value as Record<string, unknown>)[key]
     const kept = values[at]
     at += 1
-    if (key === MADE_OF ? madeOf(member, value) !== kept : !isSame(member, kept)) return false
+    const isKept =
+      key === MADE_OF ? hasKeys(member, kept as readonly string[]) : isSame(member, kept)
+    if (!isKept) return false
   }
   return at === keys.length
 }
@@ -82,15 +84,26 @@ function isSame(member: unknown, kept: unknown): boolean {
   return Object.is(member, kept)
 }
 
-/** How many fields; undefined where one of them is nowhere else. */
-function madeOf(given: unknown, owner: object): number | undefined {
+/** Its keys; undefined where the value of one of them is nowhere else. */
+function madeOf(given: unknown, owner: object): readonly string[] | undefined {
   if (!isObject(given)) return undefined
-  let count = 0
+  const keys: string[] = []
   for (const key in given) {
     if (!(key in owner)) return undefined
-    count += 1
+    keys.push(key)
   }
-  return count
+  return keys
+}
+
+/** The fields are looked at by themselves, so one that went from there was noticed. */
+function hasKeys(given: unknown, keys: readonly string[]): boolean {
+  if (!isObject(given)) return false
+  let at = 0
+  for (const key in given) {
+    if (keys[at] !== key) return false
+    at += 1
+  }
+  return at === keys.length
 }
 
 function isObject(value: unknown): value is object {
