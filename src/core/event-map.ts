@@ -7,7 +7,7 @@ import type { Content } from './content.js'
 import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
 import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
-import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+import type { LanggraphEvents } from './langgraph-events.js'
 import type { SessionFault, SessionInfo, SessionRecord } from './transcript-events.js'
 
 export type * from './agent-events.js'
