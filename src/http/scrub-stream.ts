@@ -61,9 +61,10 @@ export class ScrubStream {
     const { pattern, binary, fingerprint, sink } = this.options
     const { text } = this
     const limit = final ? text.length : text.length - HELD_BYTES
+    const search = pattern.search(text, binary)
     let at = this.context
     while (at < limit) {
-      const hit = pattern.next(text, at, binary)
+      const hit = search.next(at)
       if (hit === undefined || hit.start >= limit) break
       this.give(at, hit.from)
       const secret = text.slice(hit.from, hit.to)
