@@ -37,6 +37,8 @@ export interface StartOptions {
 /** Of one run, in this process: however many recorders write to it, ordinals are given once. */
 interface Ordinals {
   last: number
+  /** The log's last `http/start` that `last` counts with; -1 where none was looked at. */
+  seq: number
   reading: Promise<void> | undefined
 }
 
@@ -55,7 +57,7 @@ export class Recorder {
     readonly options: RecorderOptions,
     private readonly fingerprint: Fingerprint,
   ) {
-    this.ordinals = ordinalsOf.get(run) ?? { last: 0, reading: undefined }
+    this.ordinals = ordinalsOf.get(run) ?? { last: 0, seq: -1, reading: undefined }
     ordinalsOf.set(run, this.ordinals)
   }
 
@@ -120,8 +122,12 @@ export class Recorder {
     const { ordinals, run } = this
     ordinals.reading ??= (async () => {
       try {
+        const seq = await run.lastSeq(['http/start'])
+        // Mostly it is one that was written here.
+        if (seq <= ordinals.seq) return
         const last = (await run.last('http/start'))?.data as Partial<HttpStart> | undefined
         if (typeof last?.ordinal === 'number') ordinals.last = Math.max(ordinals.last, last.ordinal)
+        ordinals.seq = seq
       } finally {
         ordinals.reading = undefined
       }
@@ -169,7 +175,9 @@ export class Recorder {
       const event = { type, data: { ...encoded, large: [...encoded.large, ...large] } }
       const lost = [...this.lost]
       const gap = lost.length === 0 ? [] : [{ type: 'http/gap', data: encodeData(this.gap()) }]
-      await run.appendEncoded([...gap, event])
+      const appended = await run.appendEncoded([...gap, event])
+      const seq = appended.at(-1)?.seq ?? -1
+      if (type === 'http/start') this.ordinals.seq = Math.max(this.ordinals.seq, seq)
       for (const told of lost) this.lost.delete(told)
     } catch (error) {
       this.lose(ordinal, error)
