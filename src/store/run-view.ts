@@ -384,10 +384,7 @@ async function fromSnapshot(
     : { index, head: snapshot?.head }
 }
 
-/**
- * The id of a run in its place. A very long one is not in the name of the place; then frame 0 says it, or
- * the place itself stands for it.
- */
+/** The id of a run in its place: where that is too long for a name, frame 0 says it, or the place stands for it. */
 export async function runIdAt(context: StoreContext, { id, place }: RunPlace): Promise<string> {
   if (id !== undefined) return id
   const first = await new RunView(context, place).event(0).catch(() => undefined)

@@ -10,7 +10,7 @@ import { RopeWriter } from '../value/rope.js'
 import type { Run } from './run.js'
 
 export class ValueStream {
-  private held: Buffer[] = []
+  private held: Uint8Array[] = []
   private writer: RopeWriter | undefined
   private objects: StoredObject[] = []
   private objectBytes = 0
@@ -26,15 +26,15 @@ export class ValueStream {
   ) {}
 
   /**
-   * Takes the next bytes, which may be overwritten afterwards. Where a promise is given, wait for
-   * it before the next ones.
+   * Takes the next bytes, which must stay as they are until the end. Where a promise is given, wait
+   * for it before the next ones.
    * @throws WRITE_FAILED and what else writing throws
    */
   push(bytes: Uint8Array): void | Promise<void> {
     if (this.failure !== undefined) throw this.failure.error
     this.size += bytes.length
     if (this.writer === undefined) {
-      this.held.push(Buffer.from(bytes))
+      this.held.push(bytes)
       if (this.size > this.heldBytesMax) this.spill()
     } else this.writer.push(bytes)
     if (this.objectBytes < OPEN_OBJECTS_BYTES_MAX) return this.writing
@@ -44,7 +44,7 @@ export class ValueStream {
   /** The whole, for an event to refer to at `pointer`. */
   async end(pointer: string): Promise<LargeValue | PreparedValue> {
     if (this.writer === undefined) {
-      return { pointer, kind: 'bytes', bytes: Buffer.concat(this.held) }
+      return { pointer, kind: 'bytes', bytes: joined(this.held) }
     }
     const { sha256, root, size } = this.writer.end()
     await this.writing
@@ -73,4 +73,9 @@ export class ValueStream {
       })
     return this.writing
   }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
 }
