@@ -2,7 +2,7 @@
  * What a request's body counts as in its key, found while the body streams by.
  * @see docs/format.md#request-key
  */
-import { createHash } from 'node:crypto'
+import { createHash, type Hash, hash } from 'node:crypto'
 import { HTTP_KEYED_BYTES_MAX } from '../core/limits.js'
 import { withoutCodings } from '../fold/readers/content-coding.js'
 import { framedHash } from './framing.js'
@@ -23,7 +23,8 @@ const JSON_TYPE = /[/+]json\s*(?:;|$)/i
 const FORM_TYPE = /^application\/x-www-form-urlencoded/i
 
 export class BodyDigest {
-  private readonly raw = createHash('sha256')
+  /** Made once the body is too long to be held. */
+  private raw: Hash | undefined
   private size = 0
   private held: Buffer[] | undefined = []
   private readonly multipart: MultipartReader | undefined
@@ -38,20 +39,25 @@ export class BodyDigest {
     if (boundary !== undefined) this.multipart = new MultipartReader(boundary)
   }
 
+  /** Bytes that stay as they are until the end. */
   push(bytes: Uint8Array): void {
-    this.raw.update(bytes)
     this.size += bytes.length
     this.multipart?.push(bytes)
-    if (this.size > HTTP_KEYED_BYTES_MAX) this.held = undefined
-    this.held?.push(Buffer.from(bytes))
+    if (this.held !== undefined && this.size > HTTP_KEYED_BYTES_MAX) {
+      this.raw = createHash('sha256')
+      for (const before of this.held) this.raw.update(before)
+      this.held = undefined
+    }
+    this.raw?.update(bytes)
+    this.held?.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
   }
 
   end(): BodyIdentity {
-    const raw = this.raw.digest('hex')
-    if (this.size === 0) return { kind: 'empty', sha256: raw }
+    if (this.size === 0) return { kind: 'empty', sha256: sha('') }
     if (this.multipart?.end() === true) return multipartIdentity(this.multipart)
-    if (this.held === undefined) return { kind: 'raw', sha256: raw }
-    const text = Buffer.concat(this.held)
+    if (this.raw !== undefined) return { kind: 'raw', sha256: this.raw.digest('hex') }
+    const held = this.held ?? []
+    const text = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held)
     if (this.codings.length === 0) return identityOf(text, this.type, this.rules)
     const decoded = withoutCodings(text, this.codings)
     if (decoded === undefined) return identityOf(text, this.type, this.rules)
@@ -75,7 +81,7 @@ function multipartIdentity({ parts }: MultipartReader): BodyIdentity {
 }
 
 function identityOf(text: Uint8Array, type: string, rules: Normalising): BodyIdentity {
-  const kept = { text: Buffer.from(text) }
+  const kept = { text: Buffer.from(text.buffer, text.byteOffset, text.length) }
   if (JSON_TYPE.test(type)) {
     const json = jsonOf(text)
     if (json !== undefined) {
@@ -99,5 +105,5 @@ function normalised(bytes: Uint8Array, rules: Normalising): Uint8Array {
 }
 
 function sha(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content, 'hex')
 }

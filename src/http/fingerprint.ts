@@ -12,6 +12,10 @@ const CACHE_KEY = 'http/fingerprint-key'
 /** A shorter secret could be guessed, so its fingerprint says nothing. */
 const FINGERPRINTED_CHARACTERS_MIN = 20
 
+/** An agent sends the same few secrets with each call: theirs are not worked out anew. */
+const REMEMBERED_MAX = 64
+const REMEMBERED_CHARACTERS_MAX = 1024
+
 /** What stands for a secret in this store. */
 export type Fingerprint = (secret: string) => string
 
@@ -34,9 +38,15 @@ export function passingFingerprint(): Fingerprint {
 }
 
 function fingerprintWith(key: Uint8Array): Fingerprint {
+  const made = new Map<string, string>()
   return (secret) => {
     if (secret.length < FINGERPRINTED_CHARACTERS_MIN) return `${PLACEHOLDER}${'0'.repeat(16)}`
+    const known = made.get(secret)
+    if (known !== undefined) return known
     const digest = createHmac('sha256', key).update(secret, 'latin1').digest('hex')
-    return `${PLACEHOLDER}${digest.slice(0, 16)}`
+    const fingerprint = `${PLACEHOLDER}${digest.slice(0, 16)}`
+    if (made.size >= REMEMBERED_MAX) made.clear()
+    if (secret.length <= REMEMBERED_CHARACTERS_MAX) made.set(secret, fingerprint)
+    return fingerprint
   }
 }

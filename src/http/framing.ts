@@ -8,9 +8,14 @@ import type { Hash } from '../core/hash.js'
 
 export function framedHash(fields: Iterable<string | Uint8Array>): Hash {
   const hash = createHash('sha256')
+  // A length stands between any two of them, so no pair of surrogates comes of two halves.
+  let text = ''
   for (const field of fields) {
-    const bytes = typeof field === 'string' ? Buffer.from(field) : field
-    hash.update(`${bytes.length}:`).update(bytes)
+    if (typeof field === 'string') text += `${Buffer.byteLength(field)}:${field}`
+    else {
+      hash.update(`${text}${field.length}:`).update(field)
+      text = ''
+    }
   }
-  return hash.digest('hex') as Hash
+  return hash.update(text).digest('hex') as Hash
 }

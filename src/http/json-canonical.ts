@@ -2,6 +2,7 @@
  * Canonical JSON text (RFC 8785) of bytes that say they are JSON, where it can carry them exactly.
  * Knows nothing of keys; what cannot be carried is told apart, never approximated.
  */
+import { isUtf8 } from 'node:buffer'
 import { encodeValue } from '../core/encode.js'
 import { DaglogError } from '../core/errors.js'
 
@@ -10,10 +11,10 @@ import { DaglogError } from '../core/errors.js'
  * there twice, a number that no double is, -0, a lone surrogate, bytes that are no UTF-8.
  */
 export function jsonOf(bytes: Uint8Array): { readonly value: unknown } | undefined {
-  let text: string
+  if (!isUtf8(bytes)) return undefined
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
   let value: unknown
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     value = JSON.parse(text)
   } catch {
     return undefined // No JSON: whoever asks goes by the bytes.
@@ -21,15 +22,54 @@ export function jsonOf(bytes: Uint8Array): { readonly value: unknown } | undefin
   return isExact(text) ? { value } : undefined
 }
 
-/** @returns The text, or undefined where the value has what JSON cannot carry. */
+/**
+ * Of a value that JSON was parsed to.
+ * @returns The text, or undefined where the value has what JSON cannot carry.
+ */
 export function canonicalText(value: unknown): string | undefined {
   try {
-    const { text, tags } = encodeValue(value, '', { order: 'sorted' })
-    return tags.length === 0 ? text : undefined
+    return textOf(value, 0)
   } catch (error) {
     if (error instanceof DaglogError) return undefined
     throw error
   }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Deeper down the stack might not do: there the encoder goes on, which needs none. */
+const RECURSION_DEPTH_MAX = 64
+
+function textOf(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'boolean' || value === null) return String(value)
+  if (depth === RECURSION_DEPTH_MAX || typeof value !== 'object') return encodedText(value)
+  return Array.isArray(value) ? listText(value, depth) : membersText(value as Members, depth)
+}
+
+function listText(list: readonly unknown[], depth: number): string | undefined {
+  let out = ''
+  for (const element of list) {
+    const text = textOf(element, depth + 1)
+    if (text === undefined) return undefined
+    out += out === '' ? text : `,${text}`
+  }
+  return `[${out}]`
+}
+
+function membersText(members: Members, depth: number): string | undefined {
+  let out = ''
+  for (const key of Object.keys(members).sort()) {
+    const text = textOf(members[key], depth + 1)
+    if (text === undefined) return undefined
+    out += `${out === '' ? '' : ','}${JSON.stringify(key)}:${text}`
+  }
+  return `{${out}}`
+}
+
+function encodedText(value: unknown): string | undefined {
+  const { text, tags } = encodeValue(value, '', { order: 'sorted' })
+  return tags.length === 0 ? text : undefined
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y
@@ -38,19 +78,21 @@ const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/
 /** Whether text that is JSON says nothing that a parsed value does not. */
 function isExact(text: string): boolean {
   const keys: (Set<string> | undefined)[] = []
+  const surrogates = SURROGATE.test(text)
   let string = ''
   for (let at = 0; at < text.length; at += 1) {
     const first = text[at] as string
     if (first === '"') {
       const end = stringEnd(text, at)
       string = text.slice(at, end)
-      if (SURROGATE.test(string) && !(JSON.parse(string) as string).isWellFormed()) return false
+      if (surrogates && SURROGATE.test(string) && !(JSON.parse(string) as string).isWellFormed())
+        return false
       at = end - 1
     } else if (first === '{') keys.push(new Set())
     else if (first === '[') keys.push(undefined)
     else if (first === '}' || first === ']') keys.pop()
     else if (first === ':') {
-      const name = JSON.parse(string) as string
+      const name = string.includes('\\') ? (JSON.parse(string) as string) : string.slice(1, -1)
       const known = keys.at(-1) as Set<string>
       if (known.has(name)) return false
       known.add(name)

@@ -108,8 +108,12 @@ function unfingerprinted(bytes: Uint8Array): Uint8Array {
 
 /** The value of a header, several joined as HTTP has it; undefined where there is none. */
 export function headerOf(headers: HeaderList, name: string): string | undefined {
-  const values = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value)
-  return values.length === 0 ? undefined : values.map((value) => value.trim()).join(', ')
+  let joined: string | undefined
+  for (const [other, value] of headers) {
+    if (other.length !== name.length || other.toLowerCase() !== name) continue
+    joined = joined === undefined ? value.trim() : `${joined}, ${value.trim()}`
+  }
+  return joined
 }
 
 /** Content codings in the order in which they were applied. */

@@ -37,8 +37,8 @@ export interface StartOptions {
 /** Of one run, in this process: however many recorders write to it, ordinals are given once. */
 interface Ordinals {
   last: number
-  /** Read from the log at least once. */
-  known: boolean
+  /** The log's last `http/start` that `last` counts with; -1 where none was looked at. */
+  seq: number
   reading: Promise<void> | undefined
 }
 
@@ -57,7 +57,7 @@ export class Recorder {
     readonly options: RecorderOptions,
     private readonly fingerprint: Fingerprint,
   ) {
-    this.ordinals = ordinalsOf.get(run) ?? { last: 0, known: false, reading: undefined }
+    this.ordinals = ordinalsOf.get(run) ?? { last: 0, seq: -1, reading: undefined }
     ordinalsOf.set(run, this.ordinals)
   }
 
@@ -120,13 +120,14 @@ export class Recorder {
   /** Ordinals go on from what the log has: another process may have had a turn. */
   private async catchUp(): Promise<void> {
     const { ordinals, run } = this
-    // Nobody else can have written while the lock is ours.
-    if (ordinals.known && run.holding) return
     ordinals.reading ??= (async () => {
       try {
+        const seq = await run.lastSeq(['http/start'])
+        // Mostly it is one that was written here.
+        if (seq <= ordinals.seq) return
         const last = (await run.last('http/start'))?.data as Partial<HttpStart> | undefined
         if (typeof last?.ordinal === 'number') ordinals.last = Math.max(ordinals.last, last.ordinal)
-        ordinals.known = true
+        ordinals.seq = seq
       } finally {
         ordinals.reading = undefined
       }
@@ -176,7 +177,9 @@ export class Recorder {
       if (type === 'http/exchange') this.lost.delete(ordinal)
       const lost = [...this.lost]
       const gap = lost.length === 0 ? [] : [{ type: 'http/gap', data: encodeData(this.gap()) }]
-      await run.appendEncoded([...gap, event])
+      const appended = await run.appendEncoded([...gap, event])
+      const seq = appended.at(-1)?.seq ?? -1
+      if (type === 'http/start') this.ordinals.seq = Math.max(this.ordinals.seq, seq)
       for (const told of lost) this.lost.delete(told)
     } catch (error) {
       this.lose(ordinal, error)

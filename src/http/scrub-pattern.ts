@@ -58,6 +58,18 @@ const PATTERNS: readonly (readonly [rule: string, pattern: string])[] = [
   ['url', '[a-z][a-z0-9+]{2,12}://[^\\s:/@"\\\\]{1,64}:([^\\s:/@"\\\\$<{*]{3,128})(?=@)'],
 ]
 
+/**
+ * What a text holds wherever a rule that is dear to look for finds something: where it is not there,
+ * the rule is left out.
+ */
+const HINTS: Readonly<Record<string, RegExp>> = {
+  field: new RegExp(`=(?<=(?:${NAMES})=)`),
+  url: /:\/\/[^\s:/@"\\]{1,64}:[^\s:/@"\\$<{*]{3,128}@/,
+}
+
+/** A shorter text is looked through sooner than asked for hints, in characters. */
+const HINTED_CHARACTERS_MIN = 256
+
 export interface SecretHit {
   readonly rule: string
   /** Where the match begins and where it ends; the secret from `from` to there. */
@@ -66,11 +78,21 @@ export interface SecretHit {
   readonly to: number
 }
 
-/** Finds secrets in text, left to right, without overlaps. A function of the text from `at` on. */
+/** Looks through one text, left to right, without overlaps. */
+export interface SecretSearch {
+  /** The first one from `at` on; a function of the text alone. */
+  next(at: number): SecretHit | undefined
+}
+
+const NOTHING: SecretSearch = { next: () => undefined }
+
+type Rules = readonly (readonly [rule: string, pattern: string])[]
+
 export class SecretPattern {
-  private readonly pattern: RegExp
-  private readonly literal: RegExp | undefined
-  private readonly rules: readonly string[]
+  private readonly known: Rules
+  private readonly rules: Rules
+  /** By the hints that are missing from a text. */
+  private readonly made = new Map<string, SecretSearcher>()
 
   private static last: { readonly key: string; readonly pattern: SecretPattern } | undefined
 
@@ -93,28 +115,57 @@ export class SecretPattern {
       .sort((a, b) => b.length - a.length)
       .map(escaped)
       .join('|')
-    const all = literals === '' ? PATTERNS : [['known', `(${literals})`] as const, ...PATTERNS]
-    this.rules = all.map(([rule]) => rule)
-    this.pattern = new RegExp(all.map(([, pattern]) => pattern).join('|'), 'g')
-    this.literal = literals === '' ? undefined : new RegExp(`(${literals})`, 'g')
+    this.known = literals === '' ? [] : [['known', `(${literals})`]]
+    this.rules = [...this.known, ...PATTERNS]
   }
 
   /** Whether there is anything to look for in bytes that are no text. */
   get knowsAny(): boolean {
-    return this.literal !== undefined
+    return this.known.length > 0
   }
 
   /** @param binary Only what is known is looked for: anything else is a chance hit. */
-  next(text: string, at: number, binary: boolean): SecretHit | undefined {
-    const pattern = binary ? this.literal : this.pattern
-    if (pattern === undefined) return undefined
-    pattern.lastIndex = at
-    const match = pattern.exec(text)
+  search(text: string, binary: boolean): SecretSearch {
+    if (binary) {
+      if (this.known.length === 0) return NOTHING
+      return this.searcher('binary', () => this.known).through(text)
+    }
+    const missing = text.length < HINTED_CHARACTERS_MIN ? [] : missingHints(text)
+    const rules = () => this.rules.filter(([rule]) => !missing.includes(rule))
+    return this.searcher(missing.join(), rules).through(text)
+  }
+
+  private searcher(key: string, rules: () => Rules): SecretSearcher {
+    const made = this.made.get(key) ?? new SecretSearcher(rules())
+    this.made.set(key, made)
+    return made
+  }
+}
+
+function missingHints(text: string): string[] {
+  return Object.keys(HINTS).filter((rule) => !(HINTS[rule] as RegExp).test(text))
+}
+
+/** One expression for some rules; where several match at a place, the first of them counts. */
+class SecretSearcher {
+  private readonly pattern: RegExp
+
+  constructor(private readonly rules: Rules) {
+    this.pattern = new RegExp(rules.map(([, pattern]) => pattern).join('|'), 'g')
+  }
+
+  through(text: string): SecretSearch {
+    return { next: (at) => this.next(text, at) }
+  }
+
+  private next(text: string, at: number): SecretHit | undefined {
+    this.pattern.lastIndex = at
+    const match = this.pattern.exec(text)
     if (match === null) return undefined
     const group = match.slice(1).findIndex((found) => found !== undefined)
     const secret = match[group + 1] as string
     const to = match.index + match[0].length
-    const rule = binary ? 'known' : (this.rules[group] as string)
+    const [rule] = this.rules[group] as Rules[number]
     return { rule, start: match.index, from: to - secret.length, to }
   }
 }

@@ -14,7 +14,8 @@ const CONTEXT_BYTES = 64
 
 export interface ScrubSink {
   /**
-   * What comes out, good until this returns. `keyed` is what counts for a key: the same but for fingerprints.
+   * What comes out, to keep: nobody writes into it. `keyed` is what counts for a key: the same but
+   * for fingerprints.
    */
   bytes(out: Buffer, keyed: Buffer): void
   /** A piece ended here: this much has come out since the piece before it ended. */
@@ -32,8 +33,7 @@ export interface ScrubStreamOptions {
 const NO_FINGERPRINT = Buffer.from(`${PLACEHOLDER}${'0'.repeat(16)}`)
 
 export class ScrubStream {
-  private waiting: Buffer[] = []
-  private waitingBytes = 0
+  private waiting = ''
   /** What was not given out yet, behind `context` characters that were. */
   private text = ''
   private context = 0
@@ -46,15 +46,14 @@ export class ScrubStream {
   push(bytes: Uint8Array): void {
     const { binary, pattern, sink } = this.options
     if (binary && !pattern.knowsAny) {
-      const out = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      const out = Buffer.from(bytes)
       sink.bytes(out, out)
       sink.piece(out.length)
       return
     }
-    this.waiting.push(Buffer.from(bytes))
-    this.waitingBytes += bytes.length
-    this.ends.push(this.text.length - this.context + this.waitingBytes)
-    if (this.waitingBytes >= SCAN_BYTES) this.scan(false)
+    this.waiting += Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    this.ends.push(this.text.length - this.context + this.waiting.length)
+    if (this.waiting.length >= SCAN_BYTES) this.scan(false)
   }
 
   end(): void {
@@ -62,15 +61,15 @@ export class ScrubStream {
   }
 
   private scan(final: boolean): void {
-    this.text += Buffer.concat(this.waiting).toString('latin1')
-    this.waiting = []
-    this.waitingBytes = 0
+    this.text += this.waiting
+    this.waiting = ''
     const { pattern, binary, fingerprint, sink } = this.options
     const { text } = this
     const limit = final ? text.length : text.length - HELD_BYTES
+    const search = pattern.search(text, binary)
     let at = this.context
     while (at < limit) {
-      const hit = pattern.next(text, at, binary)
+      const hit = search.next(at)
       if (hit === undefined || hit.start >= limit) break
       this.give(at, hit.from)
       const secret = text.slice(hit.from, hit.to)

@@ -98,8 +98,11 @@ export class ExchangeScrub {
 
   /** A text as a whole: a header's value, a message of an error. */
   text(text: string, at: string): string {
-    const out: Buffer[] = []
     const bytes = Buffer.from(text)
+    this.pattern ??= SecretPattern.of(this.known)
+    const none = this.pattern.search(bytes.toString('latin1'), false).next(0) === undefined
+    if (none) return bytes.toString()
+    const out: Buffer[] = []
     this.body(bytes, at, { bytes: (piece) => out.push(piece), piece() {} })
     return Buffer.concat(out).toString()
   }
@@ -119,9 +122,9 @@ export class ExchangeScrub {
   finds(bytes: Uint8Array, type: string): boolean {
     this.pattern ??= SecretPattern.of(this.known)
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-    const binary = BINARY.test(type)
+    const search = this.pattern.search(text, BINARY.test(type))
     for (let at = 0; ; ) {
-      const hit = this.pattern.next(text, at, binary)
+      const hit = search.next(at)
       if (hit === undefined) return false
       if (hit.rule !== 'scrubbed') return true
       at = hit.to

@@ -73,10 +73,7 @@ export class RunView {
       context,
       isHeld: () => this.isHeld(),
       end: async () => (await this.load()).head,
-      lastSeq: async (types) => {
-        const { index } = await this.load()
-        return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
-      },
+      lastSeq: (types) => this.lastSeq(types),
       source: () => this.source(),
       parent: () => this.foldedParent(),
     }
@@ -127,6 +124,12 @@ export class RunView {
     if (row === undefined) return undefined
     const [, segment, from, to] = row
     return (await readEventAt(await this.source(), { segment, from, to })) as EventOf<T> | undefined
+  }
+
+  /** Seq of the last event of these types, -1 where there is none. For daglog's own rooms. */
+  async lastSeq(types: readonly string[]): Promise<number> {
+    const { index } = await this.load()
+    return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
   }
 
   /** The event that was appended under an operation id, found by index; undefined where there is none. */
@@ -381,10 +384,7 @@ async function fromSnapshot(
     : { index, head: snapshot?.head }
 }
 
-/**
- * The id of a run in its place. A very long one is not in the name of the place; then frame 0 says it, or
- * the place itself stands for it.
- */
+/** The id of a run in its place: where that is too long for a name, frame 0 says it, or the place stands for it. */
 export async function runIdAt(context: StoreContext, { id, place }: RunPlace): Promise<string> {
   if (id !== undefined) return id
   const first = await new RunView(context, place).event(0).catch(() => undefined)

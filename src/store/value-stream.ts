@@ -14,7 +14,7 @@ import type { Run } from './run.js'
 const FLUSH_BYTES = 2 * DIRECT_PACK_BYTES_MIN
 
 export class ValueStream {
-  private held: Buffer[] = []
+  private held: Uint8Array[] = []
   private writer: RopeWriter | undefined
   private objects: StoredObject[] = []
   private objectBytes = 0
@@ -30,15 +30,15 @@ export class ValueStream {
   ) {}
 
   /**
-   * Takes the next bytes, which may be overwritten afterwards. Where a promise is given, wait for
-   * it before the next ones.
+   * Takes the next bytes, which must stay as they are until the end. Where a promise is given, wait
+   * for it before the next ones.
    * @throws WRITE_FAILED and what else writing throws
    */
   push(bytes: Uint8Array): void | Promise<void> {
     if (this.failure !== undefined) throw this.failure.error
     this.size += bytes.length
     if (this.writer === undefined) {
-      this.held.push(Buffer.from(bytes))
+      this.held.push(bytes)
       if (this.size > this.heldBytesMax) this.spill()
     } else this.writer.push(bytes)
     if (this.objectBytes < FLUSH_BYTES) return this.writing
@@ -48,7 +48,7 @@ export class ValueStream {
   /** The whole, for an event to refer to at `pointer`. */
   async end(pointer: string): Promise<LargeValue | PreparedValue> {
     if (this.writer === undefined) {
-      return { pointer, kind: 'bytes', bytes: Buffer.concat(this.held) }
+      return { pointer, kind: 'bytes', bytes: joined(this.held) }
     }
     const { sha256, root, size } = this.writer.end()
     await this.writing
@@ -77,4 +77,9 @@ export class ValueStream {
       })
     return this.writing
   }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
 }
