@@ -390,6 +390,7 @@ describe('the package', () => {
       type Abilities
       type AppendOptions
       type Appended
+      type AskOptions
       type Backend
       type ChildOptions
       type ClaudeChain
@@ -406,6 +407,7 @@ describe('the package', () => {
       type EventsOptions
       type ForkOptions
       type GcReport
+      type GivenAnswer
       type Hash
       type Message
       type ModelCall

@@ -6,7 +6,7 @@
 
 import type { AskAnswer } from '../core/agent-events.js'
 import { DaglogError } from '../core/errors.js'
-import { askNotFound, severalAsk } from './ask.js'
+import { askNotFound, severalAsk } from './ask-errors.js'
 import { Notices } from './notices.js'
 import { parentLink } from './parent-link.js'
 import type { Run } from './run.js'

@@ -9,6 +9,7 @@ import { encodeData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { ASK_POLL_MS } from '../core/limits.js'
 import { AnswersReader } from './ask-answers.js'
+import { askNotFound, askTimedOut, severalAsk } from './ask-errors.js'
 import type { Run } from './run.js'
 import { runStep, type Step } from './steps.js'
 
@@ -154,34 +155,8 @@ export class Asks {
       const found = await answers.find(step.key)
       if (found !== undefined) return found.value
       if (asked.given !== undefined) continue
-      if (left <= 0) throw timedOut(this.run.id, asked.name, timeoutMs)
+      if (left <= 0) throw askTimedOut(this.run.id, asked.name, timeoutMs)
       await wait(Math.min(ASK_POLL_MS, left), undefined, { signal: woken }).catch(() => {}) // Woken.
     }
   }
-}
-
-/** Nobody asks that. */
-export function askNotFound(run: string, name: string, open: readonly string[]): DaglogError {
-  const others = open.length === 0 ? 'no question is open there' : `open are: ${open.join(', ')}`
-  return new DaglogError(
-    'ASK_NOT_FOUND',
-    `run ${run} does not ask "${name}" (any more): ${others}; try: daglog events ${run} --type ask/question`,
-    { run, name, open },
-  )
-}
-
-export function severalAsk(run: string, name: string, steps: readonly string[]): DaglogError {
-  return new DaglogError(
-    'USAGE',
-    `run ${run} asks "${name}" more than once at a time; try: the id of the step instead of the name: ${steps.join(', ')}`,
-    { run, name, steps },
-  )
-}
-
-function timedOut(run: string, name: string, timeoutMs: number): DaglogError {
-  return new DaglogError(
-    'ASK_TIMEOUT',
-    `nobody answered "${name}" of run ${run} within ${timeoutMs} ms; try: a longer timeoutMs, or asking again`,
-    { run, name, timeoutMs },
-  )
 }
