@@ -59,6 +59,8 @@ export abstract class Execution implements StepAnswerer {
 
   async ended(ask: KnownAsk, seq: number | undefined): Promise<void> {
     this.running.delete(ask.key)
+    // Only steps inside it would ask for its path.
+    this.paths.delete(ask.key)
     if (seq !== undefined) await this.deliveries.next(seq)
     if (this.over) await never()
   }

@@ -33,7 +33,9 @@ export class OrderGate {
   private readonly waiting = new Map<number, (release: Release) => void>()
   private pumping: Promise<void> | undefined
   private moved = false
-  private delivering = 0
+  /** Until the result that was let out has reached its caller. */
+  private delivering: Promise<void> | undefined
+  private tellDelivered: (() => void) | undefined
   private quietWanted = 0
   private closed = false
   private readonly enders: (() => void)[] = []
@@ -63,7 +65,7 @@ export class OrderGate {
 
   /** A result that was let out is on its way until `delivered`; the next waits for that. */
   delivered(): void {
-    this.delivering -= 1
+    this.tellDelivered?.()
   }
 
   /** Something was called. */
@@ -114,8 +116,9 @@ export class OrderGate {
   private async pump(): Promise<void> {
     let still = 0
     while (this.hasWork()) {
+      await this.delivering
+      // Whoever was told goes on first, as far as it comes.
       await turn()
-      if (this.delivering > 0) continue
       this.skipGone()
       if (this.next >= this.gone.length) this.tellDone()
       const lowest = this.waiting.has(this.next) ? this.next : this.late()
@@ -157,7 +160,9 @@ export class OrderGate {
     const resolve = this.waiting.get(place)
     this.waiting.delete(place)
     this.gone[place] = 1
-    this.delivering += 1
+    this.delivering = new Promise((delivered) => {
+      this.tellDelivered = delivered
+    })
     this.options.onRelease?.(place)
     resolve?.(how)
   }

@@ -7,7 +7,7 @@ import type { Content } from './content.js'
 import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
 import type { HttpExchange, HttpGap, HttpImport, HttpMiss, HttpStart } from './http-events.js'
-import type { LanggraphCheckpoint, LanggraphDelete, LanggraphWrites } from './langgraph-events.js'
+import type { LanggraphEvents } from './langgraph-events.js'
 import type { SessionFault, SessionInfo, SessionRecord } from './transcript-events.js'
 
 export type * from './agent-events.js'
@@ -245,7 +245,7 @@ export interface ImportEnd {
  * The data of each known event type. Add your own:
  * `declare module 'daglog' { interface EventMap { 'cart/add': { sku: string } } }`
  */
-export interface EventMap {
+export interface EventMap extends LanggraphEvents {
   /** `depth` of a child: how many runs it is below the first. */
   'run/start': { readonly id: string; readonly depth?: number }
   /** A run begins below this one; its first frame names this event. */
@@ -333,10 +333,6 @@ export interface EventMap {
   'session/info': SessionInfo
   'session/record': SessionRecord
   'session/fault': SessionFault
-  /** A checkpoint of a LangGraph thread, whole. */
-  'langgraph/checkpoint': LanggraphCheckpoint
-  'langgraph/writes': LanggraphWrites
-  'langgraph/delete': LanggraphDelete
   'http/start': HttpStart
   'http/exchange': HttpExchange
   'http/miss': HttpMiss

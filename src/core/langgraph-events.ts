@@ -46,3 +46,10 @@ export interface LanggraphDelete {
   /** Why, in a word: `thread`, `prune` or `runs`. */
   readonly reason: string
 }
+
+/** By type. */
+export interface LanggraphEvents {
+  'langgraph/checkpoint': LanggraphCheckpoint
+  'langgraph/writes': LanggraphWrites
+  'langgraph/delete': LanggraphDelete
+}

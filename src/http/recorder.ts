@@ -37,6 +37,8 @@ export interface StartOptions {
 /** Of one run, in this process: however many recorders write to it, ordinals are given once. */
 interface Ordinals {
   last: number
+  /** Read from the log at least once. */
+  known: boolean
   reading: Promise<void> | undefined
 }
 
@@ -55,7 +57,7 @@ export class Recorder {
     readonly options: RecorderOptions,
     private readonly fingerprint: Fingerprint,
   ) {
-    this.ordinals = ordinalsOf.get(run) ?? { last: 0, reading: undefined }
+    this.ordinals = ordinalsOf.get(run) ?? { last: 0, known: false, reading: undefined }
     ordinalsOf.set(run, this.ordinals)
   }
 
@@ -118,10 +120,13 @@ export class Recorder {
   /** Ordinals go on from what the log has: another process may have had a turn. */
   private async catchUp(): Promise<void> {
     const { ordinals, run } = this
+    // Nobody else can have written while the lock is ours.
+    if (ordinals.known && run.holding) return
     ordinals.reading ??= (async () => {
       try {
         const last = (await run.last('http/start'))?.data as Partial<HttpStart> | undefined
         if (typeof last?.ordinal === 'number') ordinals.last = Math.max(ordinals.last, last.ordinal)
+        ordinals.known = true
       } finally {
         ordinals.reading = undefined
       }
@@ -167,6 +172,8 @@ export class Recorder {
     try {
       const encoded = encodeData(data)
       const event = { type, data: { ...encoded, large: [...encoded.large, ...large] } }
+      // Though its start got lost, the exchange is here now.
+      if (type === 'http/exchange') this.lost.delete(ordinal)
       const lost = [...this.lost]
       const gap = lost.length === 0 ? [] : [{ type: 'http/gap', data: encodeData(this.gap()) }]
       await run.appendEncoded([...gap, event])

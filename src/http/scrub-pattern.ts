@@ -99,6 +99,11 @@ export class SecretPattern {
     this.literal = literals === '' ? undefined : new RegExp(`(${literals})`, 'g')
   }
 
+  /** Whether there is anything to look for in bytes that are no text. */
+  get knowsAny(): boolean {
+    return this.literal !== undefined
+  }
+
   /** @param binary Only what is known is looked for: anything else is a chance hit. */
   next(text: string, at: number, binary: boolean): SecretHit | undefined {
     const pattern = binary ? this.literal : this.pattern

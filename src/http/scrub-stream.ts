@@ -14,7 +14,7 @@ const CONTEXT_BYTES = 64
 
 export interface ScrubSink {
   /**
-   * What comes out. `keyed` is what counts for a key: the same but for fingerprints.
+   * What comes out, good until this returns. `keyed` is what counts for a key: the same but for fingerprints.
    */
   bytes(out: Buffer, keyed: Buffer): void
   /** A piece ended here: this much has come out since the piece before it ended. */
@@ -44,6 +44,13 @@ export class ScrubStream {
   constructor(private readonly options: ScrubStreamOptions) {}
 
   push(bytes: Uint8Array): void {
+    const { binary, pattern, sink } = this.options
+    if (binary && !pattern.knowsAny) {
+      const out = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      sink.bytes(out, out)
+      sink.piece(out.length)
+      return
+    }
     this.waiting.push(Buffer.from(bytes))
     this.waitingBytes += bytes.length
     this.ends.push(this.text.length - this.context + this.waitingBytes)

@@ -3,7 +3,7 @@
  * Some expressions take for ever on some texts: each piece has a time limit, and running out of it
  * is an error, not a hang.
  */
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import vm from 'node:vm'
 import { DaglogError } from '../core/errors.js'
 import { SEARCH_LINE_BYTES_MAX, SEARCH_PIECE_MS_MAX } from '../core/limits.js'
@@ -60,15 +60,16 @@ export class Pattern {
 
   /** Places in one piece of text. */
   *inPiece(bytes: Buffer, base = 0): Generator<Found> {
-    // Of bytes that are no text, each is a character: their places must not shift.
-    this.text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
+    // Of bytes that are no text, each is a character: their places must not shift. So it is in ASCII,
+    // which is the same either way, and faster to take this one.
+    const isPlain = isAscii(bytes) || !isUtf8(bytes)
+    this.text = bytes.toString(isPlain ? 'latin1' : 'utf8')
     this.run()
     const { text, places } = this
-    const isAscii = text.length === bytes.length
     let [unit, at] = [0, 0]
     for (const [from, length] of places) {
-      at += isAscii ? from - unit : Buffer.byteLength(text.slice(unit, from))
-      const taken = isAscii ? length : Buffer.byteLength(text.slice(from, from + length))
+      at += isPlain ? from - unit : Buffer.byteLength(text.slice(unit, from))
+      const taken = isPlain ? length : Buffer.byteLength(text.slice(from, from + length))
       yield { at: base + at, length: taken }
       at += taken
       unit = from + length

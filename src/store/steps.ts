@@ -289,6 +289,8 @@ async function tell<R>(
   } catch (error) {
     // The function has returned: of what it left running nothing is recorded, and nobody is told.
     if (answerer?.over === true) return new Promise<never>(() => {})
+    // Nothing waits for it.
+    if (ask !== undefined) await answerer?.ended(ask, undefined)
     throw error
   }
   if (ask !== undefined) await answerer?.ended(ask, recorded.seq)

@@ -4,10 +4,14 @@
  * Knows neither what the bytes mean nor which event will refer to them.
  */
 import type { LargeValue, PreparedValue } from '../core/body.js'
-import { OPEN_OBJECTS_BYTES_MAX } from '../core/limits.js'
+
+import { DIRECT_PACK_BYTES_MIN } from '../core/limits.js'
 import type { StoredObject } from '../core/object.js'
 import { RopeWriter } from '../value/rope.js'
 import type { Run } from './run.js'
+
+/** New objects go to the store once they are this many bytes: several times as many are in memory then. */
+const FLUSH_BYTES = 2 * DIRECT_PACK_BYTES_MIN
 
 export class ValueStream {
   private held: Buffer[] = []
@@ -37,7 +41,7 @@ export class ValueStream {
       this.held.push(Buffer.from(bytes))
       if (this.size > this.heldBytesMax) this.spill()
     } else this.writer.push(bytes)
-    if (this.objectBytes < OPEN_OBJECTS_BYTES_MAX) return this.writing
+    if (this.objectBytes < FLUSH_BYTES) return this.writing
     return this.flush()
   }
 
