@@ -43,7 +43,7 @@ export class Asks {
 
   /**
    * Ask a person. Recorded as a step of this name whose input is the question, and whose output is the
-   * answer; what it may write is somebody else's, so a resume asks again where no answer is there yet.
+   * answer; it changes nothing by itself, so a resume asks again where no answer is there yet.
    * @throws ASK_TIMEOUT, which is recorded as well; USAGE
    */
   readonly ask = async <R = unknown>(
@@ -156,7 +156,8 @@ export class Asks {
       if (found !== undefined) return found.value
       if (asked.given !== undefined) continue
       if (left <= 0) throw askTimedOut(this.run.id, asked.name, timeoutMs)
-      await wait(Math.min(ASK_POLL_MS, left), undefined, { signal: woken }).catch(() => {}) // Woken.
+      const nap = wait(Math.min(ASK_POLL_MS, left), undefined, { signal: woken })
+      await nap.catch(() => {}) // It only fails because it is woken.
     }
   }
 }
