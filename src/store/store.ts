@@ -15,7 +15,7 @@ import type {
   Resumed,
   ResumeOptions,
 } from './again-verbs.js'
-import { putAnswer } from './ask-answers.js'
+import { putAnswer } from './ask-giving.js'
 import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
