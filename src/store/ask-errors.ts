@@ -28,3 +28,11 @@ export function askTimedOut(run: string, name: string, timeoutMs: number): Daglo
     { run, name, timeoutMs },
   )
 }
+
+export function askClosed(run: string, name: string): DaglogError {
+  return new DaglogError(
+    'CLOSED',
+    `run ${run} was closed while it asked "${name}"; try: open it again, and ask again`,
+    { run, name },
+  )
+}

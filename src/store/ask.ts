@@ -9,7 +9,7 @@ import { encodeData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
 import { ASK_POLL_MS } from '../core/limits.js'
 import { AnswersReader } from './ask-answers.js'
-import { askNotFound, askTimedOut, severalAsk } from './ask-errors.js'
+import { askClosed, askNotFound, askTimedOut, severalAsk } from './ask-errors.js'
 import type { Run } from './run.js'
 import { runStep, type Step } from './steps.js'
 
@@ -38,6 +38,8 @@ interface Waiting {
 export class Asks {
   /** Those that wait, and those that a log has answered and that nobody has answered here. */
   private readonly waiting = new Set<Waiting>()
+
+  private closing: AbortController | undefined
 
   constructor(private readonly run: Run) {}
 
@@ -139,10 +141,20 @@ export class Asks {
     if (asked.step !== undefined || asked.claimed) this.waiting.delete(asked)
   }
 
+  private closed(): AbortSignal {
+    if (this.closing === undefined) {
+      const closing = new AbortController()
+      this.run.onClosed(() => closing.abort())
+      this.closing = closing
+    }
+    return this.closing.signal
+  }
+
   private async wait(step: Step, asked: Waiting, timeoutMs: number): Promise<unknown> {
     asked.step = step
     const answers = new AnswersReader(this.run)
-    const woken = AbortSignal.any([asked.wake.signal, step.signal])
+    const closed = this.closed()
+    const woken = AbortSignal.any([asked.wake.signal, step.signal, closed])
     const begun = performance.now()
     for (;;) {
       if (asked.given !== undefined) {
@@ -150,6 +162,8 @@ export class Asks {
         return asked.given.value
       }
       step.signal.throwIfAborted()
+      // Nothing can be recorded any more, and a question that waits would keep the process alive.
+      if (closed.aborted) throw askClosed(this.run.id, asked.name)
       // Looked for before the time is up, too: an answer that is there counts.
       const left = timeoutMs - (performance.now() - begun)
       const found = await answers.find(step.key)

@@ -174,6 +174,67 @@ describe('a question that is answered from elsewhere', () => {
   })
 })
 
+describe('a question inside other things', () => {
+  it('is asked anew in a fork behind its cut, and has answers of its own there', async () => {
+    const store = await openStore(memory())
+    const agent = async (run: Run, input: string): Promise<unknown> =>
+      run.step('plan', { input }, async () => [input, await run.ask('approve', 'ok?')])
+    const going = store.record('job', 'a', agent, { id: 'job' })
+    await asks(store, 'job')
+    await store.answer('job', 'approve', 'first')
+    expect((await going).output).toEqual(['a', 'first'])
+    const forking = store.forkRun('job', { edit: () => 'b', id: 'fork' }, agent)
+    await asks(store, 'fork')
+    await store.answer('fork', 'approve', 'second')
+    expect((await forking).output).toEqual(['b', 'second'])
+    expect((await store.replay('fork', agent)).ok).toBe(true)
+    expect((await store.replay('job', agent, { verify: 'pure' })).output).toEqual(['a', 'first'])
+    expect((await store.verify()).ok).toBe(true)
+    await store.close()
+  })
+
+  it('takes an answer of many megabytes from elsewhere', async () => {
+    const store = await openStore(temporaryDir())
+    const run = await store.run('r')
+    const going = run.ask('paste')
+    await asks(store, 'r')
+    const text = 'a line of text\n'.repeat(300_000)
+    await store.answer('r', 'paste', { text })
+    expect(((await going) as { text: string }).text === text).toBe(true)
+    expect((await store.verify()).ok).toBe(true)
+    await store.close()
+  })
+
+  it('is over with its run, and keeps no process alive', async () => {
+    const store = await openStore(memory())
+    const run = await store.run('r')
+    const going = run.ask('approve')
+    const refused = expect(going).rejects.toMatchObject({ code: 'CLOSED' })
+    await asks(store, 'r')
+    await run.close()
+    await refused
+    await store.close()
+    const left = await finished(
+      spawn(process.execPath, [ASKING, temporaryDir(), 'leave'], { stdio: 'pipe' }),
+    )
+    expect([left.code, left.out]).toEqual([0, 'asking\nresult left\n'])
+  })
+
+  it('is over with its function: nobody answers what it left behind', async () => {
+    const store = await openStore(memory())
+    const first = await store.record('job', 0, async (run) => {
+      run.ask('approve', 'ok?').catch(() => {})
+      while ((await run.last('ask/question')) === undefined) await new Promise(setImmediate)
+      return 'gone'
+    })
+    expect(first.output).toBe('gone')
+    await expect(store.answer(first.id, 'approve', 1)).rejects.toMatchObject({
+      code: 'ASK_NOT_FOUND',
+    })
+    await store.close()
+  })
+})
+
 describe('an asker that is killed', () => {
   async function killed(dir: string): Promise<void> {
     const child = spawn(process.execPath, [ASKING, dir, 'record'], { stdio: 'pipe' })

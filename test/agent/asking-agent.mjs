@@ -1,5 +1,5 @@
 /**
- * An agent that asks a person and waits. Usage: node asking-agent.mjs DIR record|resume
+ * An agent that asks a person and waits. Usage: node asking-agent.mjs DIR record|resume|leave
  * Says `asking` when the question is in the log; the result goes to stdout.
  */
 import { openStore } from '../../dist/index.js'
@@ -12,11 +12,12 @@ const agent = async (run) => {
   const going = run.ask('approve', { sum: 12 })
   while ((await run.last('ask/question')) === undefined) await new Promise(setImmediate)
   console.log('asking')
+  if (verb === 'leave') return 'left'
   return `it said ${JSON.stringify(await going)}`
 }
 
 const result =
-  verb === 'record'
+  verb !== 'resume'
     ? await store.record('asking', 0, agent, { id: 'asking' })
     : await store.resume('asking', agent)
 console.log(`result ${result.output}`)
