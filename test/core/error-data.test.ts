@@ -37,7 +37,7 @@ describe('an error as data', () => {
   })
 
   it('is made of anything that can be thrown as text', () => {
-    expect(errorData('text')).toEqual({ name: 'Error', message: 'text' })
+    expect(errorData('text')).toEqual({ name: 'Error', message: 'text', thrown: 'text' })
     expect(errorData(undefined)).toEqual({ name: 'Error', message: 'undefined' })
     expect(errorData(Symbol('s'))).toEqual({ name: 'Error', message: 'Symbol(s)' })
   })
