@@ -88,6 +88,29 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./verb-append.js')).append,
   },
   {
+    name: 'answer',
+    summary:
+      'Answer a question that a run asks of people (run.ask), while it waits or before a resume',
+    arguments: [RUN, { name: 'NAME', summary: 'what is asked, or the id of the step that asks' }],
+    flags: [
+      {
+        name: 'data',
+        type: 'text',
+        value: 'JSON',
+        summary: 'the answer; - for standard input; none unless told',
+      },
+      WAIT,
+    ],
+    examples: [
+      {
+        command: 'daglog answer @last approve --data true',
+        says: 'the run goes on; the first answer counts',
+      },
+    ],
+    exits: [0, 1, 3, 4, 7],
+    load: async () => (await import('./verb-answer.js')).answer,
+  },
+  {
     name: 'end',
     summary: 'Close the run and print SEQ:HASH, its last head',
     arguments: [RUN],

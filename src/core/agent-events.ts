@@ -33,6 +33,21 @@ export interface AgentEnd {
   readonly error?: ErrorData
 }
 
+/** A step that asks a person has just begun: the `step/start` before it, in the same append. */
+export interface AskQuestion {
+  readonly name: string
+  /** How long it waits, in ms; for ever where it does not say. */
+  readonly timeoutMs?: number
+}
+
+/** What another process answered. It lies in a run below the one that asks. */
+export interface AskAnswer {
+  /** Key of the step that asks. */
+  readonly step: string
+  readonly name: string
+  readonly value?: unknown
+}
+
 /** Values of `run.now`, `run.random` and `run.uuid`, in order. */
 export interface Tick {
   /** Each under a key like a step's. */

@@ -50,6 +50,9 @@ export interface EncodedData {
   readonly tags: readonly Tagging[]
 }
 
+/** Of an event whose data is put in later. */
+export const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
+
 /**
  * Encode the data of an event. A member of `data` (or the whole of it, where it is no object) longer
  * than `VALUE_INLINE_BYTES_MAX` goes out of line; so does a string or byte array inside it that is

@@ -12,6 +12,7 @@ export const ERROR_KINDS = {
   RUN_LOCKED: 'retry',
   STORE_LOCKED: 'retry',
   WRITER_FENCED: 'retry',
+  ASK_TIMEOUT: 'retry',
   // input: change what was asked for.
   USAGE: 'input',
   STORE_NOT_FOUND: 'input',
@@ -42,6 +43,7 @@ export const ERROR_KINDS = {
   STEP_KEY_TAKEN: 'input',
   STEP_IN_DOUBT: 'input',
   STEP_NOT_FOUND: 'input',
+  ASK_NOT_FOUND: 'input',
   REPLAY_DIVERGED: 'input',
   WRITE_NOT_ALLOWED: 'input',
   PROVIDER_UNKNOWN: 'input',

@@ -2,7 +2,7 @@
  * The data of each known event type, as an open interface. Types only.
  * @see docs/format.md#events
  */
-import type { AgentEnd, AgentStart, Tick } from './agent-events.js'
+import type { AgentEnd, AgentStart, AskAnswer, AskQuestion, Tick } from './agent-events.js'
 import type { Content } from './content.js'
 import type { ErrorData } from './error-shape.js'
 import type { Hash } from './hash.js'
@@ -290,6 +290,8 @@ export interface EventMap extends LanggraphEvents {
   'step/end': StepEnd
   'agent/start': AgentStart
   'agent/end': AgentEnd
+  'ask/question': AskQuestion
+  'ask/answer': AskAnswer
   tick: Tick
   /** The signal of the function was aborted here. */
   'agent/abort': { readonly reason?: ErrorData }

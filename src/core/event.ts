@@ -44,6 +44,9 @@ export interface RunEvent<T extends string = string> {
 const TYPE_PATTERN = /^[a-z0-9-]+(?:\/[a-z0-9-]+)*$/
 const RESERVED = /^(?:run|log|writer|store)\/|^redaction$/
 
+/** Types that ride along unsynced until the next event that is synced. */
+export const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk', 'tick'])
+
 /** @throws TYPE_INVALID */
 export function checkType(type: string): void {
   if (typeof type !== 'string' || type.length > TYPE_BYTES_MAX || !TYPE_PATTERN.test(type)) {

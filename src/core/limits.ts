@@ -86,6 +86,9 @@ export const CHUNK_WAIT_MS = 1000
 /** Values of `run.now` and its like that wait in memory for the next event, at most. */
 export const TICK_PIECES_MAX = 32
 
+/** A question to a person looks for an answer from another process at least this often, in ms. */
+export const ASK_POLL_MS = 200
+
 /** Longest line that a pattern is matched against as a whole, in bytes; a longer one is cut. */
 export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 

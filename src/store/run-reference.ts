@@ -2,6 +2,7 @@
  * How people name a run: its id, the beginning of it (with or without the date), or `@last`.
  */
 import { DaglogError } from '../core/errors.js'
+import { holdsAnswers } from './ask-answers.js'
 import type { RunInfo } from './run-infos.js'
 
 const LAST = /^@last(?:~(\d+))?$/
@@ -14,8 +15,10 @@ const DATE = /^\d{4}-\d\d-\d\d-/
 export function resolveRun(reference: string, runs: readonly RunInfo[]): string {
   const last = LAST.exec(reference)
   if (last !== null) {
-    // A replay is about another run; "the last" is one that people made.
-    const own = runs.filter(({ parent }) => parent?.kind !== 'replay')
+    // A replay is about another run, and so are answers; "the last" is one that people made.
+    const own = runs.filter(
+      ({ id, parent }) => parent?.kind !== 'replay' && !holdsAnswers(id, parent?.kind),
+    )
     const found = own[Number(last[1] ?? 0)]
     if (found !== undefined) return found.id
     throw notFound(reference, `there are ${own.length} runs`)

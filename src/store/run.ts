@@ -2,8 +2,8 @@
  * A run open for writing: one history, one writer.
  * Holds the run's lock from opening until `close()`, or until it has been idle for a while.
  */
-import { type EncodedData, encodeData, outOfLineBytes } from '../core/body.js'
-import { checkOperation, checkUserEvent, type RunEvent } from '../core/event.js'
+import { encodeData, NO_DATA, outOfLineBytes } from '../core/body.js'
+import { checkOperation, checkUserEvent, type RunEvent, UNSYNCED_TYPES } from '../core/event.js'
 import type { DataOf, ErrorData, RunStatus } from '../core/event-map.js'
 import type { StoredObject } from '../core/object.js'
 import type { Projection } from '../fold/projection.js'
@@ -11,6 +11,7 @@ import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
 import type { StepAnswerer } from './answers.js'
 import type { Appended, Draft } from './appender.js'
+import { Asks } from './ask.js'
 import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
 import type { Span } from './log-shape.js'
@@ -29,11 +30,6 @@ import { StepNumbers } from './step-numbers.js'
 import { runStep, type StepBody, type StepOptions } from './steps.js'
 import { Ticks } from './ticks.js'
 
-const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
-
-/** Types that ride along unsynced until the next event that is synced. */
-const UNSYNCED_TYPES: ReadonlySet<string> = new Set(['assistant/chunk', 'tick'])
-
 export class Run extends RunView {
   private readonly writer: RunWriter
   private readonly current: RunState
@@ -44,6 +40,7 @@ export class Run extends RunView {
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
   readonly ticks = new Ticks(this)
+  private readonly asks = new Asks(this)
   /** @internal Set by the store that opens the run. */
   spawner: Spawner | undefined
   /** @internal Who answers steps while a function is run on this run; see `answerSteps`. */
@@ -256,6 +253,10 @@ export class Run extends RunView {
   readonly random = (): number => this.ticks.random()
   readonly uuid = (): string => this.ticks.uuid()
 
+  /** Ask a person, as a step; answer a question of this process. See `Asks`. */
+  readonly ask = this.asks.ask
+  readonly answer = this.asks.answer
+
   /**
    * A turn: drain one input. Its number is one more than the last; it always ends with a reason:
    * `completed`, or `error` and `aborted` where `body` throws, which is thrown on.
@@ -283,9 +284,8 @@ export class Run extends RunView {
 
   /** Close the run for good: records how it went, notes its head, seals its objects. */
   async end(status: RunStatus = 'ok', error?: ErrorData): Promise<Appended> {
-    const [appended] = await this.write([
-      { type: 'run/end', data: { status, ...(error === undefined ? {} : { error }) } },
-    ])
+    const data = { status, ...(error === undefined ? {} : { error }) }
+    const [appended] = await this.write([{ type: 'run/end', data }])
     await this.close()
     return appended as Appended
   }

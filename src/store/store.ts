@@ -15,6 +15,7 @@ import type {
   Resumed,
   ResumeOptions,
 } from './again-verbs.js'
+import { putAnswer } from './ask-giving.js'
 import { exportBundle } from './bundle.js'
 import { type BundleSource, type ImportedRun, importBundle } from './bundle-import.js'
 import type { Durability, StoreContext } from './context.js'
@@ -143,9 +144,13 @@ export class Store {
    * @throws RUN_LOCKED, CHAIN_BROKEN, RUN_ID_INVALID
    */
   async run(id: string, options: Omit<RunBeginning, 'parent'> & OpenRunOptions = {}): Promise<Run> {
+    return this.openOrBegin(id, options, options)
+  }
+
+  private async openOrBegin(id: string, beginning: RunBeginning, options: OpenRunOptions) {
     this.checkWritable()
     await this.context.backend.createRun(id)
-    return this.start(new Run(this.context, id, options, options))
+    return this.start(new Run(this.context, id, beginning, options))
   }
 
   /**
@@ -178,8 +183,7 @@ export class Store {
   /** Open a run that exists, to append to it. `reference` as `resolve` takes it. */
   async openRun(reference: string, options: OpenRunOptions = {}): Promise<Run> {
     this.checkWritable()
-    const id = await this.resolve(reference)
-    return this.start(new Run(this.context, id, undefined, options))
+    return this.start(new Run(this.context, await this.resolve(reference), undefined, options))
   }
 
   private async start(run: Run): Promise<Run> {
@@ -253,8 +257,7 @@ export class Store {
 
   /**
    * Run a function and record it, in a run of its own. Resolves also where the function fails: its
-   * error
-   * is thrown when `output` is looked at.
+   * error is thrown when `output` is looked at.
    * @throws RUN_EXISTS; what says that nothing can be recorded any more
    */
   record<I, O>(
@@ -268,10 +271,8 @@ export class Store {
 
   /**
    * Run the function of a run again, in that run: steps that ended are answered from the log, the
-   * rest
-   * runs. A step that began and never ended runs again, after its `check` where it has one; one
-   * that
-   * says that it writes and has none stops the function (`STEP_IN_DOUBT`).
+   * rest runs. A step that began and never ended runs again, after its `check` where it has one; one
+   * that says that it writes and has none stops the function (`STEP_IN_DOUBT`).
    * @throws RUN_LOCKED where another process has the run
    */
   resume<I, O>(
@@ -284,8 +285,7 @@ export class Store {
 
   /**
    * Run the function of a run again, every step answered from the log, and say whether it does the
-   * same.
-   * Writes a run of its own, never the one that is replayed.
+   * same. Writes a run of its own, never the one that is replayed.
    */
   replay<I, O>(
     reference: string,
@@ -297,8 +297,7 @@ export class Store {
 
   /**
    * Run the function of a run again in a fork of it, with one thing changed: what was done before
-   * that is
-   * answered from the parent, and is nowhere copied.
+   * that is answered from the parent, and is nowhere copied.
    * @throws STEP_NOT_FOUND, USAGE
    */
   forkRun<I, O>(
@@ -307,6 +306,12 @@ export class Store {
     agent: Agent<I, O>,
   ): Promise<Forked<O>> {
     return this.verbs().forkRun(this, reference, options, agent)
+  }
+
+  /** Answer a question of `run.ask`, whoever asks it. @throws ASK_NOT_FOUND, RUN_LOCKED */
+  async answer(reference: string, name: string, value?: unknown, options: OpenRunOptions = {}) {
+    const view = await this.inspectRun(reference)
+    return putAnswer(view, { name, value }, (...run) => this.openOrBegin(...run, options))
   }
 
   private verbs(): AgainVerbs {
@@ -347,8 +352,7 @@ export class Store {
   /** Delete a run; see `deleteRun`. @throws RUN_HAS_FORKS, RUN_LOCKED */
   async deleteRun(reference: string, options: DeleteOptions = {}): Promise<void> {
     this.checkWritable()
-    const id = await this.resolve(reference, { gone: true })
-    await deleteRun(this.context, id, options)
+    await deleteRun(this.context, await this.resolve(reference, { gone: true }), options)
   }
 
   /** Drop objects that no run refers to; see `collect`. @throws STORE_LOCKED while anybody writes */
