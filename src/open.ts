@@ -23,8 +23,8 @@ export interface OpenStoreOptions extends StoreOptions {
 export const STORE_DIR = '.daglog'
 
 /**
- * Open a store: a path of a directory, a backend, or nothing: then `DAGLOG_DIR`, the nearest `.daglog`
- * upward from the working directory, or a new `./.daglog`.
+ * Open a store: a path of a directory, a backend, or nothing: then `DAGLOG_DIR`, the nearest
+ * `.daglog` upward from the working directory, or a new `./.daglog`.
  * @throws STORE_NOT_FOUND (with `create: false`), STORE_INVALID, FORMAT_TOO_NEW, MEDIUM_UNSUITABLE
  */
 export async function openStore(
@@ -39,7 +39,9 @@ export async function openStore(
   return store
 }
 
-/** Loaded when it is first called: most programs that open a store never ask the network through it. */
+/**
+ * Loaded when it is first called: most programs that open a store never ask the network through it.
+ */
 function recordingFetch(run: Run): typeof fetch {
   let wrapped: Promise<typeof fetch> | undefined
   return async (input, init) => {

@@ -1,6 +1,6 @@
 /**
- * For tests of backends and of what is built on daglog: the contract that every backend must keep, and a
- * disk that loses power, fills up and fails.
+ * For tests of backends and of what is built on daglog: the contract that every backend must keep,
+ * and a disk that loses power, fills up and fails.
  */
 export { backendContract } from './testing/backend-contract.js'
 export type { ContractOptions, ContractStore } from './testing/contract-case.js'

@@ -1,6 +1,6 @@
 /**
- * The rows of bugs that sessions of other programs had (transcripts.md, section 5): each is a requirement
- * here, and the name of a test begins with it. This holds that none is without one.
+ * The rows of bugs that sessions of other programs had (transcripts.md, section 5): each is a
+ * requirement here, and the name of a test begins with it. This holds that none is without one.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

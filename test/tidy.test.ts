@@ -1,6 +1,7 @@
 /**
  * The rules of the house, held by a machine: floors, circles, sizes, names, tables.
- * Lists of exceptions are ratchets: an entry that is no longer needed fails the test too, so they only shrink.
+ * Lists of exceptions are ratchets: an entry that is no longer needed fails the test too, so they
+ * only shrink.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -248,7 +249,7 @@ const COLUMNS_MAX = 100
 const LONG_FILES: readonly string[] = []
 const LONG_FUNCTIONS: readonly string[] = []
 /** Lines of comments past the last column. To be lowered, never raised. */
-const LONG_COMMENTS_MAX = 460
+const LONG_COMMENTS_MAX = 43
 
 function linesOf(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)

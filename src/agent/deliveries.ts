@@ -1,7 +1,7 @@
 /**
  * Outcomes of bodies that ran, told one in a turn of the event loop and in the order of the log.
- * Two that
- * were told in one turn would race on who has fewer promises in between, and no log says that.
+ * Two that were told in one turn would race on who has fewer promises in between, and no log says
+ * that.
  */
 interface Delivery {
   readonly seq: number

@@ -1,7 +1,6 @@
 /**
  * One run of a function on a run: gives its steps their identities, tells outcomes in the order of
- * the
- * log, and knows what is still running when the function returns.
+ * the log, and knows what is still running when the function returns.
  */
 import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'

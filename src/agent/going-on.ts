@@ -1,8 +1,7 @@
 /**
  * A function that goes on where a log ends: finished steps are answered from there, the rest runs.
  * Resumed, it goes on in the same run; forked, in a new one that begins inside the old, with one
- * thing
- * changed.
+ * thing changed.
  */
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'

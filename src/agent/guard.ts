@@ -1,8 +1,7 @@
 /**
  * While a replay runs, what runs inside it touches no network: an attempt is refused with
  * `REPLAY_BLOCKED`, and told; child processes and worker threads are told only. Whatever else runs
- * in the
- * process is left alone: who is inside a replay is known by async context.
+ * in the process is left alone: who is inside a replay is known by async context.
  * Installed while at least one replay runs, taken away exactly afterwards.
  * @see docs/guard.md for what it does not cover
  */

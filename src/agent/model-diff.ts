@@ -1,6 +1,6 @@
 /**
- * What a model was asked then and now, message by message: the step of a model call holds a digest only,
- * since the request is in the log already.
+ * What a model was asked then and now, message by message: the step of a model call holds a digest
+ * only, since the request is in the log already.
  */
 import type { RequestHeader } from '../core/event-map.js'
 import { requestHeader } from '../fold/request-header.js'

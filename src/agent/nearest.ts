@@ -1,7 +1,6 @@
 /**
  * What a step that no recording knows stands for: the recorded one that it most likely was before
- * the
- * program changed. Nothing is answered by likeness; this is for the report alone.
+ * the program changed. Nothing is answered by likeness; this is for the report alone.
  */
 import { valueDigest } from '../core/canonical.js'
 import { withoutPointers } from '../core/pointer.js'

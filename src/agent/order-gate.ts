@@ -1,7 +1,6 @@
 /**
  * Lets recorded results out in the order in which they were recorded, one in a turn of the event
- * loop, so
- * that whatever waits for the first of several goes the same way.
+ * loop, so that whatever waits for the first of several goes the same way.
  * Where the next one is never asked for and nothing else moves, the lowest that is waits no longer.
  */
 import { later, turn } from './quiet.js'

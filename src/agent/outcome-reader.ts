@@ -1,7 +1,6 @@
 /**
  * Outcomes out of a log. They are asked for in the order in which they were recorded, mostly: so
- * the log
- * is read forward, and places behind are looked up.
+ * the log is read forward, and places behind are looked up.
  */
 import type { RunEvent } from '../core/event.js'
 import type { StepEnd } from '../core/event-map.js'

@@ -1,7 +1,7 @@
 /**
  * Whether anything can still move in this process without us: timers, files, sockets that were
- * begun
- * since. No clock is asked: what is on its way holds the event loop open, and Node says what does.
+ * begun since. No clock is asked: what is on its way holds the event loop open, and Node says what
+ * does.
  */
 export class Quiet {
   private readonly before = busy()

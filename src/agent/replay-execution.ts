@@ -1,7 +1,6 @@
 /**
  * A function replayed: every step is answered from the recording, no body runs, and what the
- * function
- * asks in another way than recorded is a divergence. Writes a run of its own.
+ * function asks in another way than recorded is a divergence. Writes a run of its own.
  */
 import { valueDigest } from '../core/canonical.js'
 import { errorData } from '../core/error-data.js'

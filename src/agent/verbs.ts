@@ -1,7 +1,6 @@
 /**
  * Record, resume, replay and fork: four verbs over one unchanged function. Only who answers its
- * steps
- * differs.
+ * steps differs.
  */
 import { DaglogError } from '../core/errors.js'
 import type { AgentStart } from '../core/event-map.js'
@@ -31,7 +30,9 @@ import { reportText } from './report-text.js'
 
 /** What the verbs are given by whoever knows the network. */
 export interface AgainDoors {
-  /** A `fetch` that answers from `source` alone; what that does not know is an `http/miss` in `run`. */
+  /**
+   * A `fetch` that answers from `source` alone; what that does not know is an `http/miss` in `run`.
+   */
   replayingFetch(run: Run, source: RunView): typeof fetch
 }
 

@@ -2,10 +2,11 @@
  * The seam: where frames and objects live. Bytes in, bytes out; a backend never parses an event.
  * What a medium can promise is data (`can`), and the contract suite picks its tests from it.
  *
- * A log is a list of segments, each an append-only stream of bytes. A directory keeps a file for each;
- * a database keeps rows and counts their bytes; an object store keeps one immutable object for each
- * commit. The rules that make one writer out of many (`openWriter`, `commit`) are the backend's to keep
- * in its medium's own way: a lock file and a higher segment, a row with an epoch, a conditional put.
+ * A log is a list of segments, each an append-only stream of bytes. A directory keeps a file for
+ * each; a database keeps rows and counts their bytes; an object store keeps one immutable object
+ * for each commit. The rules that make one writer out of many (`openWriter`, `commit`) are the
+ * backend's to keep in its medium's own way: a lock file and a higher segment, a row with an epoch,
+ * a conditional put.
  * @see docs/format.md#backends
  */
 import type { ColdPlace } from '../core/cold-block.js'
@@ -55,8 +56,9 @@ export interface LogWriter {
   /** `clean`: the writer before let go. `taken`: it did not; this is a new, empty segment. */
   readonly opened: 'clean' | 'taken'
   /**
-   * Append to the segment. With `sync` it resolves once the bytes would survive power loss and no other
-   * writer has taken over; without, once they are handed to the medium. Calls must not overlap.
+   * Append to the segment. With `sync` it resolves once the bytes would survive power loss and no
+   * other writer has taken over; without, once they are handed to the medium. Calls must not
+   * overlap.
    * @throws WRITER_FENCED, WRITE_FAILED; after either the writer is dead, and so is each later call.
    */
   commit(bytes: Uint8Array, options: { readonly sync: boolean }): Promise<void>
@@ -70,7 +72,8 @@ export interface LogWriter {
   /** How much of the segment is not laid to rest yet, in bytes. */
   readonly textBytes: number
   /**
-   * Lay what the segment holds to rest, in whatever form takes less room; reading gives the same bytes.
+   * Lay what the segment holds to rest, in whatever form takes less room; reading gives the same
+   * bytes.
    * Everything must be synced, and nothing may be committed through this writer afterwards.
    * @param start Where the segment's first frame stands.
    */
@@ -89,29 +92,40 @@ export interface Backend {
   /** Create the store with this manifest; false where there is one already. */
   createManifest(bytes: Uint8Array): Promise<boolean>
 
-  /** Ids of the runs that exist, in no order. An id that the medium cannot spell back is left out of `id`. */
+  /**
+   * Ids of the runs that exist, in no order. An id that the medium cannot spell back is left out of
+   * `id`.
+   */
   listRuns(): Promise<readonly RunPlace[]>
   /** How the medium calls a run of this id, whether it is there or not. */
   placeOf(id: string): Promise<string>
   /** Exclusive; false where the id is taken. */
   createRun(id: string): Promise<boolean>
-  /** Begin a run that appears as a whole or not at all; undefined where the id is taken. For imports. */
+  /**
+   * Begin a run that appears as a whole or not at all; undefined where the id is taken. For
+   * imports.
+   */
   draftRun(id: string): Promise<RunDraft | undefined>
   hasRun(id: string): Promise<boolean>
-  /** Erase a run's log and open objects. Not atomic: a crash may leave parts, which calling it again erases. */
+  /**
+   * Erase a run's log and open objects. Not atomic: a crash may leave parts, which calling it again
+   * erases.
+   */
   removeRun(id: string): Promise<void>
 
   /** Segments in order of number; empty where the log has none. */
   segments(log: LogName): Promise<readonly Segment[]>
-  /** What the log takes on the medium, in bytes: fewer than are read of it where parts are at rest. */
+  /**
+   * What the log takes on the medium, in bytes: fewer than are read of it where parts are at rest.
+   */
   logBytes(log: LogName): Promise<number>
   /** Up to `length` bytes from an offset; shorter only at the end. */
   read(log: LogName, segment: number, fromByte: number, length: number): Promise<Buffer>
   /** What is wrong with how the medium keeps a log, where reading it does not show it. */
   faults(log: LogName): Promise<readonly string[]>
   /**
-   * Become the log's writer. Whatever the log and the run's objects hold when this resolves is durable,
-   * also what a killed writer left unsynced.
+   * Become the log's writer. Whatever the log and the run's objects hold when this resolves is
+   * durable, also what a killed writer left unsynced.
    * @throws RUN_LOCKED, STORE_LOCKED naming the holder.
    */
   openWriter(log: LogName, options: WriterOptions): Promise<LogWriter>
@@ -120,8 +134,10 @@ export interface Backend {
   /** Keep bytes that recovery cut, as evidence. */
   keepTorn(log: LogName, name: string, bytes: Uint8Array): Promise<void>
   /**
-   * Keep objects, durably on return; those already among this run's or in packs are not written again.
-   * Only the holder of the run's writer may call it. `direct` writes a pack at once, shared by all runs;
+   * Keep objects, durably on return; those already among this run's or in packs are not written
+   * again.
+   * Only the holder of the run's writer may call it. `direct` writes a pack at once, shared by all
+   * runs;
    * `dense` packs it more tightly, where it is read in order rather than here and there.
    */
   putObjects(
@@ -137,18 +153,22 @@ export interface Backend {
   /** The same without waiting; left out where the medium cannot. */
   readonly getObjectNow?: (hash: Hash, run: string | undefined) => Uint8Array | undefined
   hasObject(hash: Hash, run: string | undefined): Promise<boolean>
-  /** Move the run's own objects into a shared pack. Only the holder of the run's writer may call it. */
+  /**
+   * Move the run's own objects into a shared pack. Only the holder of the run's writer may call it.
+   */
   sealObjects(run: string): Promise<void>
   /**
-   * Keep all writers of runs out, so that objects can be dropped; resolves to what lets them in again.
+   * Keep all writers of runs out, so that objects can be dropped; resolves to what lets them in
+   * again.
    * Runs that were on their way are discarded: what is listed from now on is all there is.
    * @throws STORE_LOCKED naming who writes; to those that are kept out RUN_LOCKED.
    */
   exclude(program: string): Promise<() => Promise<void>>
   /**
-   * Drop packed objects that are not live, as far as that is worth the work. Only while writers are kept out.
-   * Counts are of objects as they are packed (one that is in two packs counts twice); `deadBytes` are of
-   * dead objects as they are read, `freedBytes` what the medium has got back.
+   * Drop packed objects that are not live, as far as that is worth the work. Only while writers are
+   * kept out.
+   * Counts are of objects as they are packed (one that is in two packs counts twice); `deadBytes`
+   * are of dead objects as they are read, `freedBytes` what the medium has got back.
    * @throws PACK_INVALID, READ_FAILED where a pack cannot be read whole; then nothing was dropped.
    */
   sweepObjects(
@@ -176,11 +196,14 @@ export interface Backend {
 }
 
 /**
- * A run on its way. Through the backend that began it, it is written like any other under its id; to all
- * others, and after a crash, it is not there until it is published.
+ * A run on its way. Through the backend that began it, it is written like any other under its id;
+ * to all others, and after a crash, it is not there until it is published.
  */
 export interface RunDraft {
-  /** Show it, durably. Its writers must have been released. False where the id was taken meanwhile: then it is discarded. */
+  /**
+   * Show it, durably. Its writers must have been released. False where the id was taken meanwhile:
+   * then it is discarded.
+   */
   publish(): Promise<boolean>
   discard(): Promise<void>
 }

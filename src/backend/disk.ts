@@ -13,7 +13,9 @@ export interface DiskFile {
   /** Length now, in bytes. */
   size(): number
   truncate(bytes: number): void
-  /** fdatasync off the main thread: the file's bytes and length survive power loss once it resolves. */
+  /**
+   * fdatasync off the main thread: the file's bytes and length survive power loss once it resolves.
+   */
   sync(): Promise<void>
   /** The same, blocking. */
   syncNow(): void

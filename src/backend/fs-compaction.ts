@@ -1,7 +1,8 @@
 /**
  * Packs written anew: small ones as one, mostly dead ones without the dead.
- * The new pack is there, for good, before an old one goes, so whoever reads finds each object at every
- * moment, and so does whoever comes after a crash. Which objects are dead is the caller's business.
+ * The new pack is there, for good, before an old one goes, so whoever reads finds each object at
+ * every moment, and so does whoever comes after a crash. Which objects are dead is the caller's
+ * business.
  * @see docs/format.md#packs
  */
 import { setImmediate } from 'node:timers/promises'
@@ -14,7 +15,10 @@ import type { FsPacks } from './fs-packs.js'
 /** A pack is written anew when at least this share of its bytes is dead. */
 export const DEAD_SHARE_MIN = 0.2
 
-/** Packs are written anew in groups of about this many live bytes: all of a group is on the disk twice. */
+/**
+ * Packs are written anew in groups of about this many live bytes: all of a group is on the disk
+ * twice.
+ */
 export const GROUP_BYTES = 128 * 1024 * 1024
 
 /** Others get a turn of the event loop each time this many bytes were looked at. */
@@ -45,8 +49,9 @@ export class FsCompaction {
   ) {}
 
   /**
-   * Make one of many small packs. A damaged one stays as it is. Two processes that merge at once leave
-   * some objects twice, which costs room until the next merge. Trouble is told and fails nothing.
+   * Make one of many small packs. A damaged one stays as it is. Two processes that merge at once
+   * leave some objects twice, which costs room until the next merge. Trouble is told and fails
+   * nothing.
    */
   async mergeSmall(): Promise<void> {
     if (this.merging) return
@@ -63,7 +68,8 @@ export class FsCompaction {
   }
 
   /**
-   * Drop what nobody needs: packs without a live object go, those that are mostly dead are written anew.
+   * Drop what nobody needs: packs without a live object go, those that are mostly dead are written
+   * anew.
    * @throws PACK_INVALID, READ_FAILED where a pack cannot be read whole; then nothing was dropped.
    */
   async sweep(
@@ -125,7 +131,9 @@ export class FsCompaction {
     this.packs.syncNames()
   }
 
-  /** One new pack with the live objects of some old ones; those that could be read whole then go. */
+  /**
+   * One new pack with the live objects of some old ones; those that could be read whole then go.
+   */
   private async replace(names: readonly Hash[], isLive: (hash: Hash) => boolean): Promise<void> {
     const read: Hash[] = []
     const added = await this.packs.add(this.liveObjects(names, { isLive, read }))

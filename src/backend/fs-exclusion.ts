@@ -1,7 +1,8 @@
 /**
  * Keeping all writers of runs out, so that objects can be dropped.
- * A writer takes its run's lock and then looks for ours; we take ours and then look for theirs: one of us
- * always sees the other. As with runs, the lock of a dead holder is not stolen: the next number is taken.
+ * A writer takes its run's lock and then looks for ours; we take ours and then look for theirs: one
+ * of us always sees the other. As with runs, the lock of a dead holder is not stolen: the next
+ * number is taken.
  * @see docs/decisions/0002-locks-are-never-stolen.md
  */
 import { join } from 'node:path'

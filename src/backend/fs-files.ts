@@ -1,6 +1,6 @@
 /**
- * Whole files of a store's directory: the manifest, evidence, the cache. Each appears at once under its
- * name, or not at all.
+ * Whole files of a store's directory: the manifest, evidence, the cache. Each appears at once under
+ * its name, or not at all.
  */
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -34,7 +34,10 @@ export class FsFiles {
     return path
   }
 
-  /** Evidence is never overwritten: the same bytes are there already, or they get a name of their own. */
+  /**
+   * Evidence is never overwritten: the same bytes are there already, or they get a name of their
+   * own.
+   */
   saveTorn(log: LogName, name: string, bytes: Uint8Array): void {
     const path = this.layout.torn(log, name)
     this.disk.makeDir(dirname(path))

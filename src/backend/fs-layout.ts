@@ -9,7 +9,9 @@ import { nameOfRunId } from './run-path.js'
 const SEGMENT_DIGITS = 6
 const PIECE = /^(store|log)\.(\d{6,})(?:\.([1-9]\d*))?\.(jsonl|z)$/
 
-/** A file of a log: which segment, the offset it begins at, and whether it is text or laid to rest. */
+/**
+ * A file of a log: which segment, the offset it begins at, and whether it is text or laid to rest.
+ */
 export interface PieceName {
   readonly segment: number
   readonly base: number

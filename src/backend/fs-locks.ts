@@ -1,9 +1,9 @@
 /**
  * Lock files: who may write to which segment of a log.
- * A lock belongs to one segment and is never stolen. Whoever takes over from a dead holder moves on to
- * the next number, so the old holder's leavings can be neither mistaken for the new one's lock nor
- * removed by it. The lock is a courtesy that keeps processes from fencing each other; what makes two
- * writers impossible is the higher segment (`fs-log.ts`).
+ * A lock belongs to one segment and is never stolen. Whoever takes over from a dead holder moves on
+ * to the next number, so the old holder's leavings can be neither mistaken for the new one's lock
+ * nor removed by it. The lock is a courtesy that keeps processes from fencing each other; what
+ * makes two writers impossible is the higher segment (`fs-log.ts`).
  * @see docs/format.md#locks
  */
 import { randomBytes } from 'node:crypto'
@@ -74,7 +74,8 @@ export class FsLocks {
     try {
       this.disk.remove(draft)
     } catch {
-      // It stays in tmp/, where nobody looks; a lock that nobody knows to be his would stay for good.
+      // It stays in tmp/, where nobody looks; a lock that nobody knows to be his would stay for
+      // good.
     }
   }
 
@@ -106,7 +107,10 @@ export class FsLocks {
     return { holder, liveness: file === TORN ? 'dead' : this.processes.liveness(file) }
   }
 
-  /** A lock of a log whose holder is not known to be dead, apart from one; undefined where there is none. */
+  /**
+   * A lock of a log whose holder is not known to be dead, apart from one; undefined where there is
+   * none.
+   */
   live(log: LockName, except?: number): HeldLock | undefined {
     for (const number of this.numbers(log)) {
       const held = number === except ? undefined : this.inspect(log, number)
@@ -137,7 +141,8 @@ export class FsLocks {
     try {
       return this.read(path)?.token === token
     } catch {
-      // Most likely it is. Kept, it would lock everybody out for as long as we live; gone, it costs courtesy only.
+      // Most likely it is. Kept, it would lock everybody out for as long as we live; gone, it costs
+      // courtesy only.
       return true
     }
   }
@@ -167,14 +172,17 @@ export class FsLocks {
 }
 
 /**
- * The lock of a dead holder is how others learn that it did not finish, and close its turn and steps.
+ * The lock of a dead holder is how others learn that it did not finish, and close its turn and
+ * steps.
  * In the store's own log nothing is ever left open.
  */
 function mustSurvive(log: LockName): boolean {
   return log !== 'store'
 }
 
-/** A lock that says nothing we know is held by nobody we can ask: never taken over automatically. */
+/**
+ * A lock that says nothing we know is held by nobody we can ask: never taken over automatically.
+ */
 const UNREADABLE: LockFile = {
   pid: 0,
   start: '',
@@ -185,7 +193,10 @@ const UNREADABLE: LockFile = {
   token: '',
 }
 
-/** A lock appears whole, so only a power loss leaves half of one, and its holder did not survive that. */
+/**
+ * A lock appears whole, so only a power loss leaves half of one, and its holder did not survive
+ * that.
+ */
 const TORN: LockFile = { ...UNREADABLE, host: 'unknown (the lock file is torn)' }
 
 function parseLock(bytes: Buffer): LockFile {

@@ -1,9 +1,9 @@
 /**
  * Logs as files: one writer at a time, by lock and by segment.
- * A writer writes, syncs, looks for a higher segment, and only then acknowledges. Whoever takes over
- * first creates that higher segment, exclusively, and only then reads how long the old one is. So what
- * was ever acknowledged lies inside the length that the new writer names, whatever the old one does
- * when it wakes.
+ * A writer writes, syncs, looks for a higher segment, and only then acknowledges. Whoever takes
+ * over first creates that higher segment, exclusively, and only then reads how long the old one is.
+ * So what was ever acknowledged lies inside the length that the new writer names, whatever the old
+ * one does when it wakes.
  * @see docs/format.md#one-writer
  */
 import type { ColdPlace } from '../core/cold-block.js'
@@ -81,12 +81,16 @@ export class FsLogs {
     })
   }
 
-  /** The writer before is gone, or is to be fenced: make the next segment, then read nothing before that. */
+  /**
+   * The writer before is gone, or is to be fenced: make the next segment, then read nothing before
+   * that.
+   */
   private takeOver(log: LogName, segment: number, options: WriterOptions): LogWriter | undefined {
     const token = this.locks.acquire(log, segment, options.program)
     if (token === undefined) return undefined
     return this.holding(log, segment, token, () => {
-      // A takeover that died may have left its lock and no segment: a writer looks only one number up, so fill the gap.
+      // A takeover that died may have left its lock and no segment: a writer looks only one number
+      // up, so fill the gap.
       for (let number = this.newest(log) + 1; number < segment; number += 1)
         this.createSegment(log, number)
       const created = this.createSegment(log, segment)
@@ -99,11 +103,15 @@ export class FsLogs {
     })
   }
 
-  /** A lock that comes to nothing must not outlive the attempt: its holder would be alive, and be us. */
+  /**
+   * A lock that comes to nothing must not outlive the attempt: its holder would be alive, and be
+   * us.
+   */
   private holding<R>(log: LogName, segment: number, token: string, use: () => R): R {
     try {
       this.locks.settle(log)
-      // Before anything is made: a segment that is left behind would make the next writer's opening clean.
+      // Before anything is made: a segment that is left behind would make the next writer's opening
+      // clean.
       if (log !== 'store') this.exclusion.check()
       return use()
     } catch (error) {
@@ -143,7 +151,10 @@ export class FsLogs {
     })
   }
 
-  /** A killed writer leaves bytes and names that no sync has seen; what we write next counts on them all. */
+  /**
+   * A killed writer leaves bytes and names that no sync has seen; what we write next counts on them
+   * all.
+   */
   private syncAll(log: LogName): void {
     const { disk, layout } = this
     disk.syncDir(layout.logDir(log))
@@ -230,7 +241,10 @@ class FsLogWriter implements LogWriter {
     this.expectedBytes += bytes.length
   }
 
-  /** The first failed sync is the last: the kernel may have dropped the pages and call the next one a success. */
+  /**
+   * The first failed sync is the last: the kernel may have dropped the pages and call the next one
+   * a success.
+   */
   private async sync(promisedBytes: number): Promise<void> {
     try {
       await this.file.sync()
@@ -242,8 +256,9 @@ class FsLogWriter implements LogWriter {
   }
 
   /**
-   * Leave nothing that no sync will ever write, or whoever opens the log next would build on it: cut the
-   * file, and write what was promised to outlive the process anew, as pages that are still to be synced.
+   * Leave nothing that no sync will ever write, or whoever opens the log next would build on it:
+   * cut the file, and write what was promised to outlive the process anew, as pages that are still
+   * to be synced.
    */
   private takeBack(cutBytes: number, promisedBytes: number): void {
     try {

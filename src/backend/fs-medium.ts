@@ -1,6 +1,6 @@
 /**
- * What kind of file system a directory is on, as far as it matters: over a network, locks and syncs do
- * not mean what we need them to mean.
+ * What kind of file system a directory is on, as far as it matters: over a network, locks and syncs
+ * do not mean what we need them to mean.
  */
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -19,7 +19,10 @@ const NETWORK_TYPES: Readonly<Record<number, string>> = {
   1196443219: 'GPFS',
 }
 
-/** The name of the network file system that holds `dir`, or will; undefined for a local or unknown one. */
+/**
+ * The name of the network file system that holds `dir`, or will; undefined for a local or unknown
+ * one.
+ */
 export function networkFileSystem(dir: string): string | undefined {
   for (let place = dir; ; place = dirname(place)) {
     try {

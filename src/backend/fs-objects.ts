@@ -106,7 +106,8 @@ export class FsObjects {
     await open.exclusive(async () => {
       const sealedBytes = open.bytes()
       if (sealedBytes === 0) return
-      // The pack is durable and visible before the open file goes: at no moment is an object nowhere.
+      // The pack is durable and visible before the open file goes: at no moment is an object
+      // nowhere.
       await this.packs.add(this.unpacked(open))
       // Whoever has taken over from us adds to it: then it is theirs to seal.
       if (open.bytes() !== sealedBytes) return

@@ -74,7 +74,8 @@ export class FsOpenObjects {
   }
 
   /**
-   * Whether the file was sealed away, and perhaps begun anew, since it was read; then it is read again.
+   * Whether the file was sealed away, and perhaps begun anew, since it was read; then it is read
+   * again.
    * Whoever does not write the run must ask before it takes an object for missing.
    */
   renewed(): boolean {
@@ -113,8 +114,9 @@ export class FsOpenObjects {
   }
 
   /**
-   * Append those that are neither here nor `elsewhere`, durably on return. What a crash left half-written at the end is cut first,
-   * through `keepTorn`: nobody was ever told that it is there.
+   * Append those that are neither here nor `elsewhere`, durably on return. What a crash left
+   * half-written at the end is cut first, through `keepTorn`: nobody was ever told that it is
+   * there.
    */
   async put(
     objects: readonly StoredObject[],
@@ -155,7 +157,8 @@ export class FsOpenObjects {
       await file.sync()
       this.checkNamed(file)
     } catch (error) {
-      // Also after a failed sync: no later one writes these bytes, so nobody may find an object in them.
+      // Also after a failed sync: no later one writes these bytes, so nobody may find an object in
+      // them.
       if (written > 0) file.truncate(from)
       throw error
     }
@@ -204,7 +207,8 @@ export class FsOpenObjects {
         const end: number = this.takeRecords(scanObjectRecords(read, from, size))
         if (from > this.scannedBytes) this.damaged = true
         this.scannedBytes = end
-        // What is whole behind a bad record was acknowledged all the same; only after the last one is torn.
+        // What is whole behind a bad record was acknowledged all the same; only after the last one
+        // is torn.
         from = end < size ? findObjectRecord(read, end + 1, size) : undefined
       }
     })

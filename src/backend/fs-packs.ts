@@ -1,7 +1,7 @@
 /**
  * The sealed objects of all runs: a directory of packs and their indexes.
- * A pack appears whole under its name or not at all; an index can always be made again. Which packs are
- * worth keeping as they are is for `fs-compaction.ts`.
+ * A pack appears whole under its name or not at all; an index can always be made again. Which packs
+ * are worth keeping as they are is for `fs-compaction.ts`.
  * @see docs/format.md#packs
  */
 import { join } from 'node:path'
@@ -41,8 +41,8 @@ export class FsPacks {
   ) {}
 
   /**
-   * Whether a pack holds the object, its bytes hashed. A damaged one holds what is whole in it; where one
-   * cannot be opened, the answer is never no.
+   * Whether a pack holds the object, its bytes hashed. A damaged one holds what is whole in it;
+   * where one cannot be opened, the answer is never no.
    * @throws the error of opening that pack.
    */
   has(hash: Hash): boolean {
@@ -50,8 +50,8 @@ export class FsPacks {
   }
 
   /**
-   * Whether it need not be written again: a pack holds it, and would survive power loss, which whoever
-   * made the pack may not have seen to. A pack that cannot be opened saves nobody any work.
+   * Whether it need not be written again: a pack holds it, and would survive power loss, which
+   * whoever made the pack may not have seen to. A pack that cannot be opened saves nobody any work.
    * @param again Whether to look for new packs before saying no; once is enough for many.
    */
   keeps(hash: Hash, again = true): boolean {
@@ -66,7 +66,9 @@ export class FsPacks {
     return true
   }
 
-  /** @throws OBJECT_CORRUPT, PACK_INVALID where the object is known to be in a pack that is damaged. */
+  /**
+   * @throws OBJECT_CORRUPT, PACK_INVALID where the object is known to be in a pack that is damaged.
+   */
   get(hash: Hash): Uint8Array | undefined {
     let damage: unknown
     const found = this.search(hash, (reader) => {
@@ -119,8 +121,8 @@ export class FsPacks {
   }
 
   /**
-   * Look at the directory anew before anything is looked for. Whoever becomes a writer must: packs that
-   * were let go of since are still open here, and what only they held would count as kept.
+   * Look at the directory anew before anything is looked for. Whoever becomes a writer must: packs
+   * that were let go of since are still open here, and what only they held would count as kept.
    */
   refresh(): void {
     this.listed = false
@@ -193,7 +195,8 @@ export class FsPacks {
     } catch (error) {
       if (error instanceof DaglogError && error.code === 'FORMAT_TOO_NEW') throw error
       const { index, damage } = buildIndex(source)
-      // The index of a damaged pack would outlive the damage: who puts a good copy in its place would miss objects.
+      // The index of a damaged pack would outlive the damage: who puts a good copy in its place
+      // would miss objects.
       if (damage.length === 0) this.saveIndex(name, index)
       else this.onNotice(`pack ${name} is damaged; what is whole in it can be read`, damage[0])
       return PackReader.open(source, { index, cache })
@@ -220,7 +223,10 @@ export class FsPacks {
     }
   }
 
-  /** Write objects as one pack, durable and visible to all on return; undefined where there are none. */
+  /**
+   * Write objects as one pack, durable and visible to all on return; undefined where there are
+   * none.
+   */
   async add(
     objects: Iterable<StoredObject>,
     { blockBytes = PACK_BLOCK_BYTES }: { readonly blockBytes?: number } = {},
@@ -251,7 +257,8 @@ export class FsPacks {
    *   `ENOENT` where it is gone.
    */
   *read(name: Hash): Generator<StoredObject> {
-    // A file of its own: whoever looks at the directory meanwhile closes the files of packs that are gone.
+    // A file of its own: whoever looks at the directory meanwhile closes the files of packs that
+    // are gone.
     const file = this.disk.openFile(this.path(name, 'pack'), 'read')
     try {
       const reader = this.openReader(name, file)
@@ -281,7 +288,8 @@ export class FsPacks {
   remove(name: Hash): void {
     this.readers.get(name)?.file.close()
     this.readers.delete(name)
-    // The pack goes first: an index without a pack is nothing, a pack without an index is one to be indexed.
+    // The pack goes first: an index without a pack is nothing, a pack without an index is one to be
+    // indexed.
     this.disk.remove(this.path(name, 'pack'))
     this.disk.remove(this.path(name, 'idx'))
   }

@@ -1,6 +1,6 @@
 /**
- * Directories of runs: how they come, appear and go. Each of the three is one rename or one name, so that
- * no crash leaves a run that is half there and looks damaged.
+ * Directories of runs: how they come, appear and go. Each of the three is one rename or one name,
+ * so that no crash leaves a run that is half there and looks damaged.
  */
 import { join } from 'node:path'
 import { DaglogError, systemCode } from '../core/errors.js'
@@ -48,7 +48,10 @@ export class FsRuns {
     return created
   }
 
-  /** Begin a run outside `runs/`; for this backend it is there, and for nobody else. False where the id is taken. */
+  /**
+   * Begin a run outside `runs/`; for this backend it is there, and for nobody else. False where the
+   * id is taken.
+   */
   draft(id: string): boolean {
     if (this.has(id)) {
       // Whoever published it may have died right then; the caller is about to count on it.
@@ -99,7 +102,10 @@ export class FsRuns {
     this.removeParts()
   }
 
-  /** No run that is on its way appears any more, whoever began it. Only while all writers are kept out. */
+  /**
+   * No run that is on its way appears any more, whoever began it. Only while all writers are kept
+   * out.
+   */
   discardDrafts(): void {
     const { disk, layout } = this
     for (const name of disk.list(layout.tmp())) {

@@ -2,8 +2,8 @@
  * The segments of a log as files: text that is appended to, and parts laid to rest.
  * A segment is a row of pieces, each named after the offset it begins at (`log.000000.jsonl`,
  * `log.000000.z`, `log.000000.8192.jsonl`). The last is always text. Where one offset has both, the text
- * is meant: the other was being made. What a piece does not give up to where the next one begins reads as
- * zeros, as a gap: nothing behind it moves.
+ * is meant: the other was being made. What a piece does not give up to where the next one begins
+ * reads as zeros, as a gap: nothing behind it moves.
  * @see docs/format.md#segments
  */
 import { basename, join } from 'node:path'
@@ -114,7 +114,10 @@ export class FsSegments {
     pieces.pop()
   }
 
-  /** What is wrong with parts at rest, where reading gets around it: a footer is made again from its blocks. */
+  /**
+   * What is wrong with parts at rest, where reading gets around it: a footer is made again from its
+   * blocks.
+   */
   faults(log: LogName): string[] {
     const faults: string[] = []
     for (const [segment, pieces] of this.pieces(log)) {
@@ -149,9 +152,9 @@ export class FsSegments {
   }
 
   /**
-   * Lay the last text of a segment to rest: packed under its own name first, the new, empty text next,
-   * the old text removed last. A reader finds all bytes at every moment, and so does whoever comes after
-   * a crash.
+   * Lay the last text of a segment to rest: packed under its own name first, the new, empty text
+   * next, the old text removed last. A reader finds all bytes at every moment, and so does whoever
+   * comes after a crash.
    * @param start Where the segment's first frame stands.
    */
   async rest(log: LogName, segment: number, start: ColdPlace): Promise<void> {

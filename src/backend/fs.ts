@@ -1,7 +1,7 @@
 /**
  * The backend of a directory: the embedded default.
- * Puts together its parts (layout, locks, logs, open objects, packs) and turns the disk's errors into
- * ours.
+ * Puts together its parts (layout, locks, logs, open objects, packs) and turns the disk's errors
+ * into ours.
  * @see docs/format.md#store-layout
  */
 import { dirname, join } from 'node:path'
@@ -96,7 +96,8 @@ class FsBackend implements Backend {
       if (disk.exists(layout.manifest())) return false
       this.syncAbove()
       if (!disk.exists(layout.segment('store', 0))) createIfMissing(() => this.logs.create('store'))
-      // All parts are there for good before the manifest is: some may be from an attempt that failed.
+      // All parts are there for good before the manifest is: some may be from an attempt that
+      // failed.
       disk.syncDir(layout.root)
       const draft = this.files.draft(bytes)
       // The manifest comes last and at once: a store without it is none.
@@ -275,7 +276,10 @@ class FsBackend implements Backend {
     this.objects.close()
   }
 
-  /** Before the first write: is this a place to write to, and are all directories there? A copy may lack empty ones. */
+  /**
+   * Before the first write: is this a place to write to, and are all directories there? A copy may
+   * lack empty ones.
+   */
   private prepare(): void {
     if (this.prepared) return
     const { layout, disk, options } = this

@@ -1,8 +1,8 @@
 /**
  * Which process holds a lock, and whether it still lives.
  * A pid alone says nothing: pids are reused, reboots reset them, containers number their own. So a
- * process is known by pid, start time, boot, pid namespace and host, and only a process that could be
- * asked about is ever called dead.
+ * process is known by pid, start time, boot, pid namespace and host, and only a process that could
+ * be asked about is ever called dead.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Run ids as file names, and back: injective on every file system, also on those that fold case, hold
- * names reserved (`con`, `nul`) or forbid characters.
+ * Run ids as file names, and back: injective on every file system, also on those that fold case,
+ * hold names reserved (`con`, `nul`) or forbid characters.
  * Knows names only; whether a run exists is not its business.
  * @see docs/format.md#run-ids
  */
@@ -8,7 +8,9 @@ import { DaglogError } from '../core/errors.js'
 import { sha256 } from '../core/hash.js'
 import { RUN_ID_BYTES_MAX } from '../core/limits.js'
 
-/** Longest file name we make of an id, in bytes; the lock and its number must still fit into 255. */
+/**
+ * Longest file name we make of an id, in bytes; the lock and its number must still fit into 255.
+ */
 const NAME_BYTES_MAX = 180
 const HASHED_PREFIX_BYTES = 80
 const HASHED_MARK = '%~'
@@ -48,7 +50,9 @@ function escapeChar(char: string): string {
   return Array.from(Buffer.from(char), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
-/** Whether a directory of this name can be a run's; others are somebody else's, and are left alone. */
+/**
+ * Whether a directory of this name can be a run's; others are somebody else's, and are left alone.
+ */
 export function isRunName(name: string): boolean {
   return HASHED_NAME.test(name) || runIdOfName(name) !== undefined
 }

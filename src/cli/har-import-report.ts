@@ -1,5 +1,6 @@
 /**
- * What an import of HAR files or cassettes did, in words: what is in the store now, and what such a file cannot carry.
+ * What an import of HAR files or cassettes did, in words: what is in the store now, and what such a
+ * file cannot carry.
  */
 import { resolve } from 'node:path'
 import { type HarImported, importHar, type TrafficFormat } from '../http/har-import.js'

@@ -125,7 +125,10 @@ function checkNumber(number: string, at: number): void {
   throw new JsonFault(`${number} cannot be kept exactly (write it as a string)`, at)
 }
 
-/** Digits and exponent of a number without what does not count: `120`, `1.2e2` and `1.20e+2` are one. */
+/**
+ * Digits and exponent of a number without what does not count: `120`, `1.2e2` and `1.20e+2` are
+ * one.
+ */
 function decimal(number: string): string {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number) ?? []

@@ -6,7 +6,8 @@ import { open, rename, unlink } from 'node:fs/promises'
 import { DaglogError, systemCode } from '../core/errors.js'
 
 /**
- * Write `pieces` to a file and sync it. With `replace` the old one stays until the new one is whole.
+ * Write `pieces` to a file and sync it. With `replace` the old one stays until the new one is
+ * whole.
  * @returns How many bytes were written.
  * @throws USAGE where the file is there and may not be replaced, WRITE_FAILED.
  */

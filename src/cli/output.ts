@@ -1,7 +1,7 @@
 /**
  * What a verb says: data on standard output, talk on standard error.
- * Each piece of text is made plain here, so that no verb can forget it; only `bytes` passes on what it
- * is given. Standard output is gathered and written in large pieces.
+ * Each piece of text is made plain here, so that no verb can forget it; only `bytes` passes on what
+ * it is given. Standard output is gathered and written in large pieces.
  */
 import { styleText } from 'node:util'
 import { encodeValue } from '../core/encode.js'
@@ -173,8 +173,8 @@ export class Output {
 }
 
 /**
- * Characters that JSON lets stand and that a terminal obeys: C1 controls, separators of lines, and those
- * that turn the direction of writing.
+ * Characters that JSON lets stand and that a terminal obeys: C1 controls, separators of lines, and
+ * those that turn the direction of writing.
  */
 const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 

@@ -14,8 +14,8 @@ import { loadValue } from '../store/values.js'
 import { requireSeq } from './run-at.js'
 
 /**
- * The bytes at a pointer of an event's data: a text as its UTF-8, bytes themselves, anything else as
- * its JSON. Only what lies at the pointer is loaded.
+ * The bytes at a pointer of an event's data: a text as its UTF-8, bytes themselves, anything else
+ * as its JSON. Only what lies at the pointer is loaded.
  * @throws SEQ_NOT_FOUND, POINTER_NOT_FOUND, BODY_REDACTED, OBJECT_MISSING, OBJECT_CORRUPT
  */
 export async function payloadBytes(

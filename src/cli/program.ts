@@ -1,6 +1,6 @@
 /**
- * The command line, from words to an exit code: parses them by the table of verbs, loads the one verb
- * that is asked for, runs it, and tells what went wrong.
+ * The command line, from words to an exit code: parses them by the table of verbs, loads the one
+ * verb that is asked for, runs it, and tells what went wrong.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { DaglogError } from '../core/errors.js'

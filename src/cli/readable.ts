@@ -1,6 +1,6 @@
 /**
- * All that can be read of a run: where the payloads of an event are gone, the event still comes, with
- * its payloads left out, and the trouble is told.
+ * All that can be read of a run: where the payloads of an event are gone, the event still comes,
+ * with its payloads left out, and the trouble is told.
  */
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -9,7 +9,9 @@ import type { RunView } from '../store/run-view.js'
 
 export type Events = Pick<RunView, 'events'>
 
-/** `onTrouble` is called for payloads that cannot be read, and for gaps, which are given as events. */
+/**
+ * `onTrouble` is called for payloads that cannot be read, and for gaps, which are given as events.
+ */
 export function readable(view: RunView, onTrouble: (what: string) => void): Events {
   return {
     events<T extends string>(options: EventsOptions<T> = {}) {
@@ -49,7 +51,9 @@ async function* readAll(
   }
 }
 
-/** A gap that was found; one that a salvaged run recorded has a hash and is an event like any other. */
+/**
+ * A gap that was found; one that a salvaged run recorded has a hash and is an event like any other.
+ */
 export function isGap(event: RunEvent): boolean {
   return event.type === 'log/gap' && event.hash === ''
 }

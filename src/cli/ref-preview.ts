@@ -1,5 +1,6 @@
 /**
- * One line about a value whose long parts lie out of line: what is there stands in their place, as in
+ * One line about a value whose long parts lie out of line: what is there stands in their place, as
+ * in
  * `{"page":<1.8 MB text 04df87…>}`.
  */
 import type { Ref } from '../core/body.js'

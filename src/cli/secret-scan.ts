@@ -1,7 +1,8 @@
 /**
  * Secrets in a run, before it leaves the store: which kind, and where; never a byte of one.
- * Looks at all that an export writes: what stands in frames, values that lie out of line (each object
- * once, however many share it), and bodies of exchanges as they are without their content-encoding.
+ * Looks at all that an export writes: what stands in frames, values that lie out of line (each
+ * object once, however many share it), and bodies of exchanges as they are without their
+ * content-encoding.
  * @see docs/cli.md#export
  */
 import { type Fields, fieldsOf, listOf, nameOf } from '../fold/provider/shape.js'
@@ -24,7 +25,10 @@ export interface SecretFinding {
 
 const SECRETS: Finder = { bytesMax: SECRET_BYTES_MAX, find: (bytes) => [...secretsIn(bytes)] }
 
-/** All of them, in the order of the run; payloads that cannot be read are left for the export to tell of. */
+/**
+ * All of them, in the order of the run; payloads that cannot be read are left for the export to
+ * tell of.
+ */
 export async function* secretsOf(view: RunView): AsyncGenerator<SecretFinding> {
   for await (const { seq, type, pointer, match } of new Search({ text: SECRETS }).run(view)) {
     const kind = kindOf(match)
@@ -34,8 +38,8 @@ export async function* secretsOf(view: RunView): AsyncGenerator<SecretFinding> {
 }
 
 /**
- * In heads of exchanges, what is secret by its name and has no form of its own: a recorder lets none
- * in, but anybody may append an exchange.
+ * In heads of exchanges, what is secret by its name and has no form of its own: a recorder lets
+ * none in, but anybody may append an exchange.
  */
 async function* namedSecrets(view: RunView): AsyncGenerator<SecretFinding> {
   const type = 'http/exchange'

@@ -1,6 +1,6 @@
 /**
- * The events of a run as people are shown them: as they lie, payloads left out, and behind each what
- * readers find in it. One rule for recordings, exchanges and imports.
+ * The events of a run as people are shown them: as they lie, payloads left out, and behind each
+ * what readers find in it. One rule for recordings, exchanges and imports.
  * May be read piece by piece, as a log grows.
  */
 import type { RunEvent } from '../core/event.js'

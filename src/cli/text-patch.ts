@@ -12,8 +12,8 @@ const PATCH_LINES_MAX = 200
 const AROUND = 40
 
 /**
- * Lines that begin with ` `, `-`, `+` or `@@`; undefined where the texts are too different. Of a pair of
- * long lines only the part that differs is given.
+ * Lines that begin with ` `, `-`, `+` or `@@`; undefined where the texts are too different. Of a
+ * pair of long lines only the part that differs is given.
  */
 export function textPatch(text: {
   readonly left: string

@@ -9,8 +9,8 @@ import { type Tree, treeFrom } from '../value/tree.js'
 import { containerIn, KIND } from '../value/tree-node.js'
 
 /**
- * As of an event: that checkpoint where the event is one, else the last of the graph itself. Undefined
- * where the run is no thread, or has none by then.
+ * As of an event: that checkpoint where the event is one, else the last of the graph itself.
+ * Undefined where the run is no thread, or has none by then.
  */
 export async function threadStateAt(
   view: RunView,

@@ -11,7 +11,9 @@ type Members = Readonly<Record<string, unknown>>
 type Words = (event: RunEvent, data: Members) => readonly Piece[] | undefined
 
 const NAME_LENGTH = 60
-/** Enough of a checkpoint's id to tell it from its neighbours: the time in front is alike in all. */
+/**
+ * Enough of a checkpoint's id to tell it from its neighbours: the time in front is alike in all.
+ */
 const ID_LENGTH = 13
 const CHANNELS_MAX = 8
 

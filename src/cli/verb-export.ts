@@ -124,7 +124,9 @@ async function* lines(texts: AsyncIterable<string> | Iterable<string>): AsyncGen
   if (piece !== '') yield Buffer.from(piece)
 }
 
-/** The line with which a bundle says that an object was not to be had; nothing else in it begins so. */
+/**
+ * The line with which a bundle says that an object was not to be had; nothing else in it begins so.
+ */
 const MISSING = Buffer.from('{"section":"missing"')
 
 async function* watched(

@@ -1,6 +1,6 @@
 /**
- * The verbs of the command line: one table. Help, the docs page, `daglog commands` and the parser are
- * made from it; a verb that is not here does not exist.
+ * The verbs of the command line: one table. Help, the docs page, `daglog commands` and the parser
+ * are made from it; a verb that is not here does not exist.
  */
 import { READING_VERBS } from './reading-verbs.js'
 import { TRACE_VERBS } from './trace-verbs.js'

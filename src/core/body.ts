@@ -13,8 +13,9 @@ import type { StoredObject } from './object.js'
 import { pointerStep, replaceAt } from './pointer.js'
 
 /**
- * How the exact bytes of a value out of line are read: JSON text; JSON text, a newline, and its codec
- * tags as JSON; UTF-8 text; or as they are. A `tree` has no bytes of its own: its objects are the value.
+ * How the exact bytes of a value out of line are read: JSON text; JSON text, a newline, and its
+ * codec tags as JSON; UTF-8 text; or as they are. A `tree` has no bytes of its own: its objects are
+ * the value.
  */
 export type RefKind = 'json' | 'tagged' | 'text' | 'bytes' | 'tree'
 
@@ -54,9 +55,9 @@ export interface EncodedData {
 export const NO_DATA: EncodedData = { inline: 'null', large: [], tags: [] }
 
 /**
- * Encode the data of an event. A member of `data` (or the whole of it, where it is no object) longer
- * than `VALUE_INLINE_BYTES_MAX` goes out of line; so does a string or byte array inside it that is
- * longer than `VALUE_HOIST_BYTES_MIN`, by itself.
+ * Encode the data of an event. A member of `data` (or the whole of it, where it is no object)
+ * longer than `VALUE_INLINE_BYTES_MAX` goes out of line; so does a string or byte array inside it
+ * that is longer than `VALUE_HOIST_BYTES_MIN`, by itself.
  * @throws VALUE_UNSUPPORTED
  */
 export function encodeData(data: unknown): EncodedData {
@@ -90,7 +91,9 @@ function encodeMembers(data: Record<string, unknown>): EncodedData {
 /** Most bytes that one UTF-16 unit takes in JSON text: `\u0000`. */
 const ESCAPED_BYTES_MAX = 6
 
-/** The JSON text of a string that can only be short, as most members are; undefined for all else. */
+/**
+ * The JSON text of a string that can only be short, as most members are; undefined for all else.
+ */
 function shortText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length * ESCAPED_BYTES_MAX + 2 <= VALUE_INLINE_BYTES_MAX
     ? JSON.stringify(value)
@@ -98,8 +101,9 @@ function shortText(value: unknown): string | undefined {
 }
 
 /**
- * One value: inline, or out of line as a whole; very long strings and bytes inside it by themselves, so
- * that a page is the same object whether it is the output of one step or a member of another's input.
+ * One value: inline, or out of line as a whole; very long strings and bytes inside it by
+ * themselves, so that a page is the same object whether it is the output of one step or a member of
+ * another's input.
  */
 function encodeAt(
   value: unknown,
@@ -201,7 +205,10 @@ function isLargeText(text: string): boolean {
   return byteLength(text) > VALUE_INLINE_BYTES_MAX
 }
 
-/** The JSON text of a body. `salt` is 16 random bytes as hex, so that the commitment says nothing about guessable content. */
+/**
+ * The JSON text of a body. `salt` is 16 random bytes as hex, so that the commitment says nothing
+ * about guessable content.
+ */
 export function bodyText(options: {
   readonly salt: string
   readonly inline: string
@@ -291,8 +298,8 @@ const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 
 /**
- * The operation id of a body; undefined where it has none. It stands after refs and tags and before the
- * data, so whoever looks for it walks over those two and parses nothing.
+ * The operation id of a body; undefined where it has none. It stands after refs and tags and before
+ * the data, so whoever looks for it walks over those two and parses nothing.
  */
 export function operationOf(bytes: Uint8Array): string | undefined {
   let at = REFS_AT
@@ -352,7 +359,9 @@ function parseRefs(rows: unknown): Ref[] {
   })
 }
 
-/** Put loaded values back at their pointers and apply the codec tags: the data as it was appended. */
+/**
+ * Put loaded values back at their pointers and apply the codec tags: the data as it was appended.
+ */
 export function restoreData(body: Body, values: ReadonlyMap<string, unknown>): unknown {
   let data = body.data
   for (const ref of body.refs) data = replaceAt(data, ref.pointer, values.get(ref.pointer))

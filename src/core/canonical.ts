@@ -1,7 +1,7 @@
 /**
  * A digest of a value that does not depend on the order of its keys.
- * The text hashed is RFC 8785 (JCS), but for what JCS refuses or changes: lone surrogates are kept as
- * escapes and -0 as -0; codec tags are appended, so that 1n, "1" and a Date differ.
+ * The text hashed is RFC 8785 (JCS), but for what JCS refuses or changes: lone surrogates are kept
+ * as escapes and -0 as -0; codec tags are appended, so that 1n, "1" and a Date differ.
  * @see docs/format.md#digests
  */
 import { encodeValue } from './encode.js'
@@ -13,7 +13,9 @@ export function valueDigest(value: unknown): Hash {
   return sha256(Buffer.from(tags.length === 0 ? text : `${text}\n${JSON.stringify(tags)}`))
 }
 
-/** The stable identity of a step. `parentKey` is '' at the top of a run; `occurrence` counts from 0. */
+/**
+ * The stable identity of a step. `parentKey` is '' at the top of a run; `occurrence` counts from 0.
+ */
 export function stepKey(options: {
   readonly parentKey: string
   readonly name: string

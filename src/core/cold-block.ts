@@ -1,7 +1,7 @@
 /**
  * Lines of a log, packed: what can be computed is left out and computed again.
- * The lines come back byte for byte; the chain still covers the original bytes. Knows lines only; files
- * and compression are the backend's.
+ * The lines come back byte for byte; the chain still covers the original bytes. Knows lines only;
+ * files and compression are the backend's.
  *
  * A block holds, in this order: the salts of its frames, 16 bytes each; the types that occur, each
  * with its length; then for each line its flags, and what they announce.
@@ -38,7 +38,10 @@ const BODY_START = '{"salt":"'
 const BODY_MIDDLE = '",'
 const SALT_HEX = /^[0-9a-f]{32}$/
 
-/** The line is kept as it is: it is no frame of the form that we write, or not the one that belongs here. */
+/**
+ * The line is kept as it is: it is no frame of the form that we write, or not the one that belongs
+ * here.
+ */
 const LITERAL = 1
 const HAS_LAG = 2
 const HAS_LEFT = 4
@@ -175,7 +178,10 @@ export function unpackLines(
 
 const LINE_END = Buffer.from('}\n')
 
-/** A larger step does not fit when its sign is folded in; clocks that jump 70,000 years cost a literal line. */
+/**
+ * A larger step does not fit when its sign is folded in; clocks that jump 70,000 years cost a
+ * literal line.
+ */
 const TIME_DELTA_MAX = 2 ** 51
 
 class Input {

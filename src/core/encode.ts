@@ -1,7 +1,8 @@
 /**
  * A JavaScript value as JSON text, exactly, or not at all.
  * What JSON cannot carry is either written under a codec tag (see `CODEC_TAGS`) or refused with its
- * path; nothing is dropped, rounded or replaced in silence. Iterative: depth costs memory, not stack.
+ * path; nothing is dropped, rounded or replaced in silence. Iterative: depth costs memory, not
+ * stack.
  * @see docs/format.md#values
  */
 import { DaglogError } from './errors.js'
@@ -29,7 +30,10 @@ export interface EncodedValue {
   readonly tags: readonly Tagging[]
 }
 
-/** From this depth on, containers at depths that are powers of two are checked for cycles; a cycle gets to all of them. */
+/**
+ * From this depth on, containers at depths that are powers of two are checked for cycles; a cycle
+ * gets to all of them.
+ */
 const CYCLE_CHECK_DEPTH = 64
 
 interface Open {
@@ -183,7 +187,8 @@ function openContainer(container: object, stack: Open[], at: string, order: KeyO
     return { container, keys: undefined, length: container.length, next: 0 }
   }
   const proto = Object.getPrototypeOf(container)
-  // An object of another realm (vm, worker) has another Object.prototype, whose own prototype is null.
+  // An object of another realm (vm, worker) has another Object.prototype, whose own prototype is
+  // null.
   if (proto !== null && proto !== Object.prototype && Object.getPrototypeOf(proto) !== null) {
     throw unsupported(pathOf(stack, at), `an instance of ${proto.constructor?.name || 'a class'}`)
   }

@@ -1,8 +1,7 @@
 /**
  * Errors out of data: an error that a log has, thrown again as what it was.
  * Classes that every program knows come back as themselves, so that `instanceof` holds; of others
- * the
- * name, message, code and cause do. The stack says where it was recorded.
+ * the name, message, code and cause do. The stack says where it was recorded.
  */
 import { DaglogError, ERROR_KINDS, type ErrorCode } from './errors.js'
 import type { ErrorData } from './event-map.js'

@@ -26,7 +26,10 @@ export type TurnReason =
   | 'interrupted'
 export type ParentKind = 'fork' | 'child' | 'replay' | 'salvage' | 'import'
 
-/** Where a run begins, when it does not begin at nothing. `run` is the parent's identity: the hash of its frame 0. */
+/**
+ * Where a run begins, when it does not begin at nothing. `run` is the parent's identity: the hash
+ * of its frame 0.
+ */
 export interface ParentLink {
   readonly run: Hash
   readonly seq: number
@@ -76,7 +79,9 @@ export interface Usage {
   readonly reasoningTokens?: number
 }
 
-/** All that a model is asked with beside the messages: a request is a function of it and the log. */
+/**
+ * All that a model is asked with beside the messages: a request is a function of it and the log.
+ */
 export interface RequestHeader {
   readonly model: string
   /** `openai` (chat completions), `openai-responses`, `anthropic`, or any other name. */
@@ -106,8 +111,9 @@ export interface AssistantMessage {
   /** It was cut off: by a crash, an abort, or a broken stream. */
   readonly interrupted?: boolean
   /**
-   * It states the message of this turn with the same `id` anew, whole, in the place of the first: that is
-   * how one that is recorded in pieces grows. Said, never guessed: some providers use ids again.
+   * It states the message of this turn with the same `id` anew, whole, in the place of the first:
+   * that is how one that is recorded in pieces grows. Said, never guessed: some providers use ids
+   * again.
    */
   readonly restates?: boolean
   /** The provider's own message, exactly. */
@@ -115,8 +121,8 @@ export interface AssistantMessage {
 }
 
 /**
- * What one call of a model took, where no message says so: a transcript that counts apart, a call that
- * gave no message. A later one with the same `id` states it anew.
+ * What one call of a model took, where no message says so: a transcript that counts apart, a call
+ * that gave no message. A later one with the same `id` states it anew.
  */
 export interface AssistantUsage {
   readonly id?: string
@@ -124,8 +130,8 @@ export interface AssistantUsage {
   readonly provider?: string
   readonly usage: Usage
   /**
-   * Set where the call was another session's, whose history this one begins with: its record says so,
-   * or only its time does.
+   * Set where the call was another session's, whose history this one begins with: its record says
+   * so, or only its time does.
    */
   readonly copied?: 'record' | 'time'
 }
@@ -175,11 +181,14 @@ export interface ReaderName {
 }
 
 /**
- * From here on a foreign transcript is taken in: what it is, where it lay, who reads it. It makes a run an
- * imported one, whatever else is in there; said again whenever one of its members is another.
+ * From here on a foreign transcript is taken in: what it is, where it lay, who reads it. It makes a
+ * run an imported one, whatever else is in there; said again whenever one of its members is
+ * another.
  */
 export interface ImportSource {
-  /** `claude-code`, `codex`, `dsh`, `pi`, or any other name; also the key of the reader that fits. */
+  /**
+   * `claude-code`, `codex`, `dsh`, `pi`, or any other name; also the key of the reader that fits.
+   */
   readonly format: string
   /** The source's own name for the session: with the format it is how the run is found again. */
   readonly session: string
@@ -195,9 +204,11 @@ export interface ImportSource {
 }
 
 /**
- * Whole lines of a source, byte for byte, their line ends included; a file's last line may have none.
+ * Whole lines of a source, byte for byte, their line ends included; a file's last line may have
+ * none.
  * `from` is their offset in the source. It is where the lines before it ended; or before that, where those
- * ended in a torn line: then that line is stated anew, whole, and the torn one does not count any more.
+ * ended in a torn line: then that line is stated anew, whole, and the torn one does not count any
+ * more.
  */
 export interface ImportLines {
   readonly from: number

@@ -1,6 +1,7 @@
 /**
  * What an event is, and which types daglog itself knows.
- * Types are an open interface, merged by declaration; unknown types are kept, shown, and ignored by folds.
+ * Types are an open interface, merged by declaration; unknown types are kept, shown, and ignored by
+ * folds.
  * @see docs/format.md#events
  */
 import type { Ref } from './body.js'

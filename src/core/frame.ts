@@ -25,7 +25,9 @@ export interface EncodedFrame {
   readonly hash: Hash
 }
 
-/** Encode one frame after `prev`. The result is the line with its newline; all text is well-formed. */
+/**
+ * Encode one frame after `prev`. The result is the line with its newline; all text is well-formed.
+ */
 export function encodeFrame(prev: Hash, head: FrameHead, body: string): EncodedFrame {
   const commit = hash('sha256', body, 'hex')
   const lag = head.lag > 0 ? `,"lag":${head.lag}` : ''
@@ -48,7 +50,9 @@ const QUOTE = 0x22
 const DIGIT_0 = 0x30
 const CLOSE = 0x7d
 
-/** What is wrong with a line. `form`: it is no frame at all; the others name the hash that differs. */
+/**
+ * What is wrong with a line. `form`: it is no frame at all; the others name the hash that differs.
+ */
 export interface FrameFault {
   readonly fault: 'form' | 'commit' | 'hash'
   readonly expected?: string
@@ -82,8 +86,9 @@ export class FrameReader implements FrameHead {
   #plain = true
 
   /**
-   * Read the line at `from` up to, not including, its newline at `to`; it follows `prev`. Checks every
-   * byte. Pass undefined where the predecessor is not known: then the line's hash is taken as it stands.
+   * Read the line at `from` up to, not including, its newline at `to`; it follows `prev`. Checks
+   * every byte. Pass undefined where the predecessor is not known: then the line's hash is taken as
+   * it stands.
    */
   read(bytes: Buffer, from: number, to: number, prev: Hash | undefined): boolean {
     this.fault = NO_FRAME
@@ -110,12 +115,16 @@ export class FrameReader implements FrameHead {
     )
   }
 
-  /** Where the commit's key is, or -1. Only the heads of frame 0, and of later formats, have fields before it. */
+  /**
+   * Where the commit's key is, or -1. Only the heads of frame 0, and of later formats, have fields
+   * before it.
+   */
   #findCommit(bytes: Buffer, from: number, to: number): number {
     if (isAt(COMMIT_KEY, bytes, from)) return from
     this.#plain = false
     if (bytes[from] !== COMMA || bytes[from + 1] !== QUOTE) return -1
-    // No string holds these bytes unescaped and no field may be called commit, so the first hit is the key itself.
+    // No string holds these bytes unescaped and no field may be called commit, so the first hit is
+    // the key itself.
     const at = bytes.subarray(from, to).indexOf(COMMIT_KEY)
     return at < 0 ? -1 : from + at
   }
@@ -185,8 +194,8 @@ export class FrameReader implements FrameHead {
     prev: Hash | undefined,
   ): boolean {
     if (prev === undefined) return isHash(this.hash)
-    // Hashing text is quicker than joining bytes, and is the same only where the bytes are ASCII: é in one
-    // byte decodes to the text that é in two bytes is.
+    // Hashing text is quicker than joining bytes, and is the same only where the bytes are ASCII: é
+    // in one byte decodes to the text that é in two bytes is.
     const own = this.#plain
       ? (hash('sha256', prev + text.slice(0, length), 'hex') as Hash)
       : sha256(Buffer.concat([Buffer.from(prev), bytes.subarray(from, from + length)]))

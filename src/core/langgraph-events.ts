@@ -1,7 +1,7 @@
 /**
  * The data of events that are a LangGraph thread. Types only.
- * Values of channels are trees: in `events()` they stand as the tree holds them, which is not as the
- * graph had them; `daglog/langgraph` gives those.
+ * Values of channels are trees: in `events()` they stand as the tree holds them, which is not as
+ * the graph had them; `daglog/langgraph` gives those.
  * @see docs/langgraph.md#events
  */
 

@@ -6,7 +6,9 @@
 /** Largest encoded value kept inside an event, in bytes; larger ones go out of line as objects. */
 export const VALUE_INLINE_BYTES_MAX = 4096
 
-/** A string or byte array this long goes out of line by itself wherever in the data it is, in bytes. */
+/**
+ * A string or byte array this long goes out of line by itself wherever in the data it is, in bytes.
+ */
 export const VALUE_HOIST_BYTES_MIN = 64 * 1024
 
 /** Largest frame, in bytes, its newline included. Values over the inline limit do not count. */
@@ -27,13 +29,19 @@ export const APPEND_FRAMES_MAX = 65_536
 /** Open objects of a run are sealed into a pack once they reach this many bytes. */
 export const OPEN_OBJECTS_BYTES_MAX = 8 * 1024 * 1024
 
-/** A put with this many new bytes or more goes straight into a pack, so that all runs share it at once. */
+/**
+ * A put with this many new bytes or more goes straight into a pack, so that all runs share it at
+ * once.
+ */
 export const DIRECT_PACK_BYTES_MIN = 1024 * 1024
 
 /** Uncompressed size at which a pack block is closed, in bytes. */
 export const PACK_BLOCK_BYTES = 256 * 1024
 
-/** Most bytes of data that stay inside a body once its large members are out of line; more, and all of it goes. */
+/**
+ * Most bytes of data that stay inside a body once its large members are out of line; more, and all
+ * of it goes.
+ */
 export const BODY_DATA_BYTES_MAX = 64 * 1024
 
 /** Read unit of a log, in bytes. */
@@ -48,7 +56,9 @@ export const DENSE_BLOCK_BYTES = 1024 * 1024
 /** The list of runs is snapshotted each time this many frames of the store's log are new. */
 export const HEADS_SNAPSHOT_FRAMES = 64
 
-/** A run's head is noted in the store's log at least each time its log has grown by this many bytes. */
+/**
+ * A run's head is noted in the store's log at least each time its log has grown by this many bytes.
+ */
 export const HEAD_EVERY_BYTES = 16 * 1024 * 1024
 
 /** Decoded pack blocks that one open store keeps in memory, in bytes. */
@@ -57,13 +67,18 @@ export const BLOCK_CACHE_BYTES_MAX = 32 * 1024 * 1024
 /** Lines of a log at rest are packed in blocks of about this many bytes. */
 export const COLD_BLOCK_BYTES = 256 * 1024
 
-/** The log of an ended run is laid to rest from this size on, in bytes; a smaller one stays text. */
+/**
+ * The log of an ended run is laid to rest from this size on, in bytes; a smaller one stays text.
+ */
 export const COLD_ENDED_BYTES_MIN = 64 * 1024
 
 /** The closed part of an open run's log is laid to rest once it is this long, in bytes. */
 export const COLD_OPEN_BYTES_MIN = 64 * 1024 * 1024
 
-/** Objects of runs that are imported together go into one pack of about this many bytes, before compression. */
+/**
+ * Objects of runs that are imported together go into one pack of about this many bytes, before
+ * compression.
+ */
 export const DRAFT_OBJECTS_BYTES = 32 * 1024 * 1024
 
 /** A pack below this many bytes is small, and is merged with others. */
@@ -95,21 +110,28 @@ export const SEARCH_LINE_BYTES_MAX = 8 * 1024 * 1024
 /** Longest that a pattern may take on a piece of text, about a megabyte, in ms. */
 export const SEARCH_PIECE_MS_MAX = 5_000
 
-/** Longest head of a request or a response that the sidecar passes on, in bytes; its header lines together. */
+/**
+ * Longest head of a request or a response that the sidecar passes on, in bytes; its header lines
+ * together.
+ */
 export const PROXY_HEAD_BYTES_MAX = 1024 * 1024
-/** A body of an exchange that decodes to more than this is left encoded where it is read, in bytes. */
+/**
+ * A body of an exchange that decodes to more than this is left encoded where it is read, in bytes.
+ */
 export const HTTP_DECODED_BYTES_MAX = 256 * 1024 * 1024
 
 /**
- * A body of an exchange is kept whole in memory up to this many bytes; a longer one goes to the objects
- * as it comes.
+ * A body of an exchange is kept whole in memory up to this many bytes; a longer one goes to the
+ * objects as it comes.
  */
 export const HTTP_HELD_BYTES_MAX = 1024 * 1024
 
 /** A body of an exchange goes out of line from this size on, in bytes. */
 export const HTTP_HOIST_BYTES_MIN = 512
 
-/** Bodies of an exchange that are larger together have no place in a HAR, which is text, in bytes. */
+/**
+ * Bodies of an exchange that are larger together have no place in a HAR, which is text, in bytes.
+ */
 export const HAR_BODY_BYTES_MAX = 128 * 1024 * 1024
 /** A request body longer than this counts in its key by its raw bytes, in bytes. */
 export const HTTP_KEYED_BYTES_MAX = 64 * 1024 * 1024

@@ -63,7 +63,10 @@ export function valueAt(root: unknown, pointer: string): unknown {
   return value
 }
 
-/** Put `value` at a pointer whose parent exists; returns the new root (`value` itself for the empty pointer). */
+/**
+ * Put `value` at a pointer whose parent exists; returns the new root (`value` itself for the empty
+ * pointer).
+ */
 export function replaceAt(root: unknown, pointer: string, value: unknown): unknown {
   const keys = pointerKeys(pointer)
   const last = keys.pop()
@@ -84,8 +87,7 @@ export function replaceAt(root: unknown, pointer: string, value: unknown): unkno
 
 /**
  * The value without what lies at these pointers; a place that is not there is no matter. Copies
- * what it
- * changes, and shares the rest.
+ * what it changes, and shares the rest.
  */
 export function withoutPointers(root: unknown, pointers: readonly string[]): unknown {
   return pointers.reduce((value, pointer) => withoutKeys(value, pointerKeys(pointer)), root)

@@ -38,8 +38,8 @@ export interface SessionFault {
 }
 
 /**
- * What the source says of one of its records beside its content: which it is, and what it hangs on. In
- * derived events as `source`, wherever there is something to say.
+ * What the source says of one of its records beside its content: which it is, and what it hangs on.
+ * In derived events as `source`, wherever there is something to say.
  */
 export interface SourceRecord {
   readonly id?: string
@@ -52,8 +52,8 @@ export interface SessionParent {
   readonly session: string
   readonly kind: 'fork' | 'child'
   /**
-   * Set where this one goes on from that without a copy: how far that counts, by the number of its first
-   * record that does not, or by bytes of its source.
+   * Set where this one goes on from that without a copy: how far that counts, by the number of its
+   * first record that does not, or by bytes of its source.
    */
   readonly before?: { readonly ordinal?: number; readonly bytes?: number }
 }

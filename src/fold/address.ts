@@ -8,8 +8,7 @@ const RUN_DIGITS = 16
 
 /**
  * `12`; `12.3` for the fourth thing that a reader found in event 12; `9f2c0a17b3d4e5f6:12` for
- * event 12
- * of the run that a fork begins in. Plain numbers are numbers.
+ * event 12 of the run that a fork begins in. Plain numbers are numbers.
  */
 export type Address = number | string
 

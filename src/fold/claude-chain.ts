@@ -1,7 +1,7 @@
 /**
- * The conversation as Claude Code itself walks it: from the newest message up through its parents. People
- * read a transcript in the order of its lines; this says which of them the vendor's own resume would
- * show, where its chain breaks, and where a person went back and took another way.
+ * The conversation as Claude Code itself walks it: from the newest message up through its parents.
+ * People read a transcript in the order of its lines; this says which of them the vendor's own
+ * resume would show, where its chain breaks, and where a person went back and took another way.
  * @see docs/import.md#claude-code
  */
 import type { RunEvent } from '../core/event.js'
@@ -91,7 +91,9 @@ function walk(nodes: ReadonlyMap<string, Node>, leaf: Node | undefined): Node[] 
   return [...walked.values()].reverse()
 }
 
-/** Calls that ran at once hang side by side: all records of a message, and their results, are shown. */
+/**
+ * Calls that ran at once hang side by side: all records of a message, and their results, are shown.
+ */
 function withSiblings(ordered: readonly Node[], walked: readonly Node[]): Node[] {
   const messages = new Set(walked.flatMap(({ message }) => message ?? []))
   const shown = new Set(walked)
@@ -106,7 +108,10 @@ function withSiblings(ordered: readonly Node[], walked: readonly Node[]): Node[]
   return ordered.filter((node) => shown.has(node) && node.kind !== 'other')
 }
 
-/** Ways that both lead to something said: hooks, progress and parallel results branch off and say nothing. */
+/**
+ * Ways that both lead to something said: hooks, progress and parallel results branch off and say
+ * nothing.
+ */
 function forksOf(ordered: readonly Node[], nodes: ReadonlyMap<string, Node>): ClaudeChain['forks'] {
   const leads = new Set<string>()
   for (const { kind, id } of ordered) {

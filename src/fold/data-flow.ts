@@ -1,7 +1,7 @@
 /**
  * Which steps of a run use what earlier ones gave: declared (`deps`), nested (one inside the
- * other), or
- * inferred, where a step's input holds a value that an earlier step gave. A fold over step events.
+ * other), or inferred, where a step's input holds a value that an earlier step gave. A fold over
+ * step events.
  * Goes by whole values, hashed: a text that was put into a longer one is not found, a value that is
  * alike by chance (short, or the same from many) makes no edge.
  * @see docs/dag.md
@@ -35,8 +35,7 @@ export interface FlowEdge {
   readonly more?: number
   /**
    * Id of a step of the same name that this one uses and that has used the same before: a history
-   * that
-   * grows from call to call holds all of it again. Such an edge comes without its pieces.
+   * that grows from call to call holds all of it again. Such an edge comes without its pieces.
    */
   readonly through?: string
 }
@@ -75,8 +74,7 @@ interface Use {
 
 /**
  * What one step uses: places of steps in the graph, and what of them was found; or, of what only
- * grew
- * along, the place of the step that it came through.
+ * grew along, the place of the step that it came through.
  */
 type Uses = ReadonlyMap<number, Use | number>
 

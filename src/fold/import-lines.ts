@@ -1,8 +1,8 @@
 /**
  * The records in raw lines of a transcript, and what is wrong with them.
- * Knows JSON Lines as programs and crashes really leave them: byte order marks, CRLF, holes of zeros,
- * torn and fused records, values printed over several lines. Knows no format. The bytes are the truth;
- * what is read of them may be approximate, and says so.
+ * Knows JSON Lines as programs and crashes really leave them: byte order marks, CRLF, holes of
+ * zeros, torn and fused records, values printed over several lines. Knows no format. The bytes are
+ * the truth; what is read of them may be approximate, and says so.
  * @see docs/import.md#reading
  */
 import { isUtf8 } from 'node:buffer'
@@ -12,7 +12,10 @@ import type { Derived } from './reader.js'
 
 export type { LineFault }
 
-/** A record, or (with `fault`) what is wrong with a place; where a record was found in it, that follows. */
+/**
+ * A record, or (with `fault`) what is wrong with a place; where a record was found in it, that
+ * follows.
+ */
 export interface LineItem {
   /** The line that it begins on, counted from 0 in these bytes. */
   readonly line: number
@@ -23,7 +26,10 @@ export interface LineItem {
   readonly to: number
   /** The JSON value, where there is no fault. */
   readonly value?: unknown
-  /** What of the value may differ from what the bytes say: numbers beyond doubles, replaced characters. */
+  /**
+   * What of the value may differ from what the bytes say: numbers beyond doubles, replaced
+   * characters.
+   */
   readonly approximate?: 'numbers' | 'utf8'
   readonly fault?: LineFault
 }
@@ -31,7 +37,10 @@ export interface LineItem {
 const LF = 0x0a
 const CR = 0x0d
 
-/** Numbers that a double may not hold; also matches inside strings, where it only makes us say too much. */
+/**
+ * Numbers that a double may not hold; also matches inside strings, where it only makes us say too
+ * much.
+ */
 const LONG_NUMBER = /[:,[]\s*-?[\d.]{16,}/
 
 /** Items in order of their place. Blank lines are none. */

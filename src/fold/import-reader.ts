@@ -1,5 +1,6 @@
 /**
- * Readers of transcripts among the readers of all runs: each reads the lines of its own format only.
+ * Readers of transcripts among the readers of all runs: each reads the lines of its own format
+ * only.
  */
 import type { AnyReader, Reader } from './reader.js'
 
@@ -10,7 +11,10 @@ interface State {
 
 const ELSEWHERE: State = { own: null }
 
-/** The same reader, at work where the `import/source` before says that the lines are of format `key`. */
+/**
+ * The same reader, at work where the `import/source` before says that the lines are of format
+ * `key`.
+ */
 export function importReader(reader: AnyReader): Reader<State> {
   const { key, version } = reader
   return {

@@ -1,12 +1,14 @@
 /**
- * Records in bytes that are no JSON as a whole: after a torn one, beside another, over several lines.
- * Knows brackets and strings. Its work is bounded: what would cost more than a few passes is left as a
- * fault.
+ * Records in bytes that are no JSON as a whole: after a torn one, beside another, over several
+ * lines.
+ * Knows brackets and strings. Its work is bounded: what would cost more than a few passes is left
+ * as a fault.
  */
 
 /**
  * `torn`: begins like a record and does not end. `fused`: several records share a line. `zeros`: a run of
- * NUL bytes, which a file system leaves after a crash. `not-utf8`: read with replacement characters.
+ * NUL bytes, which a file system leaves after a crash. `not-utf8`: read with replacement
+ * characters.
  * `not-json`: anything else.
  */
 export type LineFault = 'torn' | 'fused' | 'zeros' | 'not-utf8' | 'not-json'
@@ -31,7 +33,10 @@ const BACKSLASH = 0x5c
 const OPEN_BRACE = 0x7b
 const OPEN_BRACKET = 0x5b
 
-/** What can be read of `[from..to)`, which is a line, and of the lines after it that one value covers. */
+/**
+ * What can be read of `[from..to)`, which is a line, and of the lines after it that one value
+ * covers.
+ */
 export function recordsIn(buffer: Buffer, from: number, to: number): Found[] {
   const printed = overLines(buffer, from, to)
   if (printed !== undefined) return [{ from, to: printed, exact: isJson(buffer, from, printed) }]
@@ -102,8 +107,8 @@ function wholeAt(buffer: Buffer, at: number, to: number): Found | undefined {
 }
 
 /**
- * The first record behind a torn one. The torn one's own inner objects end as whole values too; they
- * stand where a value may stand, and do not look like records.
+ * The first record behind a torn one. The torn one's own inner objects end as whole values too;
+ * they stand where a value may stand, and do not look like records.
  */
 function nextRecord(
   buffer: Buffer,
@@ -166,8 +171,8 @@ function closeOf(buffer: Buffer, at: number, to: number): number | undefined {
 }
 
 /**
- * The end of a value that is printed over several lines and begins with this one. A line end inside a
- * string, or an object that begins a line inside an object, says that this line is torn instead.
+ * The end of a value that is printed over several lines and begins with this one. A line end inside
+ * a string, or an object that begins a line inside an object, says that this line is torn instead.
  */
 function overLines(buffer: Buffer, from: number, to: number): number | undefined {
   if (!opens(buffer[from])) return undefined

@@ -1,7 +1,8 @@
 /**
- * What lists show of an imported run: a fold over what its reader derives, kept up as lines come in.
- * The same numbers as the projections give; made while the lines are at hand, so that no list has to
- * read them again.
+ * What lists show of an imported run: a fold over what its reader derives, kept up as lines come
+ * in.
+ * The same numbers as the projections give; made while the lines are at hand, so that no list has
+ * to read them again.
  */
 import type {
   AssistantMessage,

@@ -1,7 +1,7 @@
 /**
  * What is in the log of a LangGraph thread, row by row: which checkpoint is where, which writes
- * belong to it, what was deleted. The rows are small: what a checkpoint holds is read from its event
- * when somebody asks.
+ * belong to it, what was deleted. The rows are small: what a checkpoint holds is read from its
+ * event when somebody asks.
  * @see docs/langgraph.md
  */
 import type { RunEvent } from '../core/event.js'

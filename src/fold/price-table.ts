@@ -15,9 +15,10 @@ const ASTRA_LONG = 'https://github.com/BerriAI/litellm/discussions/39633 (of the
 const checked = PRICES_DATED
 
 /**
- * Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input. Reading
- * is 0.025 times of Fable 5.1 and 0.05 times of Opus 5.5 and Sonnet 5.5; Haiku 5.5 costs five times as
- * much above 100,000 tokens, caches too (platform.claude.com/docs/en/models/haiku-5-5/overview).
+ * Anthropic's cache prices, where they are the usual multiples: 1.25, 2 and 0.1 times the input.
+ * Reading is 0.025 times of Fable 5.1 and 0.05 times of Opus 5.5 and Sonnet 5.5; Haiku 5.5 costs
+ * five times as much above 100,000 tokens, caches too
+ * (platform.claude.com/docs/en/models/haiku-5-5/overview).
  */
 function claude(model: string, input: number, output: number, more: Partial<Price> = {}): Price {
   return {

@@ -8,10 +8,8 @@ import type { RunEvent } from '../core/event.js'
  * A named, versioned, pure fold over the events of a run.
  *
  * `apply` is synchronous, reads no clock and draws no random number. It returns the *same
- * reference* where
- * an event does not concern it: that is how everything behind it knows that nothing is to do. It
- * never
- * changes the state it is given, nor the event.
+ * reference* where an event does not concern it: that is how everything behind it knows that
+ * nothing is to do. It never changes the state it is given, nor the event.
  */
 export interface Projection<S, V = S> {
   /** One in a registry. Also the name of its snapshots. */
@@ -21,8 +19,8 @@ export interface Projection<S, V = S> {
   /** The only types that `apply` is called for; all unless given. A smaller choice is faster. */
   readonly types?: readonly string[]
   /**
-   * Whether each event of `types` that is taken says the whole state, whatever came before it: then a cold
-   * read asks for the last one and nothing else, and no snapshot is kept.
+   * Whether each event of `types` that is taken says the whole state, whatever came before it: then
+   * a cold read asks for the last one and nothing else, and no snapshot is kept.
    */
   readonly whole?: boolean
   /**

@@ -1,8 +1,8 @@
 /**
  * What raw events mean as session events: the contract of a reader.
  * Raw lines of a transcript and recorded exchanges are kept as they are; what they mean is derived
- * each
- * time they are read, so that a better reader improves the past. Nothing derived is ever stored.
+ * each time they are read, so that a better reader improves the past. Nothing derived is ever
+ * stored.
  */
 import type { RunEvent } from '../core/event.js'
 
@@ -21,8 +21,7 @@ export interface Derived {
 
 /**
  * A named, versioned, pure function from raw events to session events, which may remember what it
- * read
- * before: it is a fold that also puts out events.
+ * read before: it is a fold that also puts out events.
  * The state is plain data (JSON); it goes into snapshots together with the states of projections.
  */
 export interface Reader<S> {

@@ -1,6 +1,6 @@
 /**
- * Whether a session goes on from another one without holding a copy of it, and whether a model still
- * sees what was there.
+ * Whether a session goes on from another one without holding a copy of it, and whether a model
+ * still sees what was there.
  */
 import type { Compaction, SessionInfo, SessionParent } from '../core/event-map.js'
 import type { Projection } from './projection.js'

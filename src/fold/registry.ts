@@ -96,8 +96,7 @@ export class Registry {
 
   /**
    * Take a projection in, at its first state or at one that it had. The same again (by key and
-   * version)
-   * changes nothing.
+   * version) changes nothing.
    * @throws PROJECTION_CONFLICT where its key is taken by another version.
    */
   add(projection: AnyProjection, start?: FoldStart): void {

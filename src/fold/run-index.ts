@@ -47,8 +47,8 @@ export interface ImportedFrom {
 }
 
 /**
- * Totals that lists show; they go into the head's note in the store's log. Of an imported run they are
- * what its reader made of the transcript, and `started` and `updated` are what that says.
+ * Totals that lists show; they go into the head's note in the store's log. Of an imported run they
+ * are what its reader made of the transcript, and `started` and `updated` are what that says.
  */
 export interface RunSummary {
   readonly name?: string
@@ -119,7 +119,10 @@ export class RunIndex {
     if (typeof data === 'object' && data !== null) rule(this, data as Record<string, unknown>)
   }
 
-  /** An end whose body is gone still ends something: the turn, or one of the steps, nobody knows which. */
+  /**
+   * An end whose body is gone still ends something: the turn, or one of the steps, nobody knows
+   * which.
+   */
   private takeRedacted(type: string): void {
     if (type === 'turn/end') this.endTurn()
     if (type === 'step/end') this.unknownEnds += 1
@@ -202,7 +205,8 @@ export class RunIndex {
   }
 
   open(): OpenWork {
-    // Rather no step than a wrong one: an end of its own would contradict the one that was redacted.
+    // Rather no step than a wrong one: an end of its own would contradict the one that was
+    // redacted.
     const steps = this.unknownEnds === 0 ? [...this.openSteps] : []
     return { turn: this.openTurn, steps, calls: new Map(this.openCalls) }
   }
@@ -299,7 +303,10 @@ export class RunIndex {
     }
   }
 
-  /** The index of a snapshot; undefined where it is of another version. The caller has checked that the log still fits it. */
+  /**
+   * The index of a snapshot; undefined where it is of another version. The caller has checked that
+   * the log still fits it.
+   */
   static fromJSON(snapshot: unknown): RunIndex | undefined {
     const from = snapshot as Snapshot | null
     if (from?.version !== RUN_INDEX_VERSION) return undefined

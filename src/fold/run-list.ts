@@ -38,7 +38,8 @@ export class RunList {
     if (type === 'run/head') {
       const head = data as RunHead
       const known = this.heads.get(head.id)
-      // A fenced writer may note late what it last saw; the highest head of a run is the one that counts.
+      // A fenced writer may note late what it last saw; the highest head of a run is the one that
+      // counts.
       if (known?.run === head.run && known.seq >= head.seq) return
       this.heads.set(head.id, head)
       this.ids?.set(head.run, head.id)

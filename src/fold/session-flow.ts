@@ -1,10 +1,8 @@
 /**
  * What goes from step to step through a session's messages: a request is a function of the log, so
- * a call
- * of a model has been given every message before it, and a tool what a model asked for.
+ * a call of a model has been given every message before it, and a tool what a model asked for.
  * A message belongs to the step that it is one with: it stands right before its end, a tool's call
- * right
- * behind its start.
+ * right behind its start.
  */
 import type { Content } from '../core/content.js'
 import type { RunEvent } from '../core/event.js'

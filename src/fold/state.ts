@@ -1,5 +1,6 @@
 /**
- * The state of a run as one plain value, for folds and subscribers. A large one is read whole; `run.state` and
+ * The state of a run as one plain value, for folds and subscribers. A large one is read whole;
+ * `run.state` and
  * `run.stateAt` read only what is looked at.
  */
 import type { Projection } from './projection.js'

@@ -11,13 +11,18 @@ import type { Effect, StepStatus } from '../core/event-map.js'
 export interface Payload {
   /** With `null` wherever a ref says that something is missing. */
   readonly value: unknown
-  /** What lies out of line, where the event was read with `refs: true`; pointers from the payload on: '' is all of it. */
+  /**
+   * What lies out of line, where the event was read with `refs: true`; pointers from the payload
+   * on: '' is all of it.
+   */
   readonly refs: readonly Ref[]
 }
 
 export type PayloadMember = 'input' | 'output' | 'error'
 
-/** One step. `P` is what is kept of its payloads: `Payload`, unless the graph was told otherwise. */
+/**
+ * One step. `P` is what is kept of its payloads: `Payload`, unless the graph was told otherwise.
+ */
 export interface StepNode<P = Payload> {
   /** Unique in its graph. */
   readonly id: string
@@ -80,7 +85,9 @@ export class StepGraph<P = Payload> {
     return new StepGraph<Payload>((payload) => payload)
   }
 
-  /** A graph that keeps what `describe` makes of each payload, and lets go of the payload itself. */
+  /**
+   * A graph that keeps what `describe` makes of each payload, and lets go of the payload itself.
+   */
   static of<P>(describe: (payload: Payload, member: PayloadMember) => P): StepGraph<P> {
     return new StepGraph(describe)
   }
@@ -89,7 +96,10 @@ export class StepGraph<P = Payload> {
     return this.#byId.get(id)
   }
 
-  /** Take in the next event of the run. @returns The step it is about; undefined where there is none. */
+  /**
+   * Take in the next event of the run.
+   * @returns The step it is about; undefined where there is none.
+   */
   apply(event: RunEvent): StepNode<P> | undefined {
     const { type } = event
     if (type === 'log/gap') return this.#misfit(event, 'events cannot be read here')

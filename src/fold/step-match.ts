@@ -1,7 +1,7 @@
 /**
  * Which steps of two runs stand for each other.
- * Goes by what steps are (parent, name, input), not by when they ran, and by digests only: no payload
- * is looked into. Ids, seqs, times and salts say nothing.
+ * Goes by what steps are (parent, name, input), not by when they ran, and by digests only: no
+ * payload is looked into. Ids, seqs, times and salts say nothing.
  */
 import type { StepNode } from './step-graph.js'
 
@@ -16,20 +16,26 @@ export interface StepPair<P extends Fingerprint = Fingerprint> {
   readonly right?: StepNode<P>
   /** The pair of the parents; undefined at the top. */
   readonly above?: StepPair<P>
-  /** Of a step that only one side has: how many steps are inside it. They have no pairs of their own. */
+  /**
+   * Of a step that only one side has: how many steps are inside it. They have no pairs of their
+   * own.
+   */
   readonly inside: number
 }
 
 export interface StepMatch<P extends Fingerprint = Fingerprint> {
   readonly pairs: readonly StepPair<P>[]
-  /** Of each group whose steps start in another order: the first, in the left order, that starts elsewhere. */
+  /**
+   * Of each group whose steps start in another order: the first, in the left order, that starts
+   * elsewhere.
+   */
   readonly moved: readonly StepPair<P>[]
 }
 
 /**
- * Match the steps of two runs, each given in order of start. Under parents that stand for each other, in
- * this order: equal keys; equal name and input; equal name, between the same neighbours before
- * anywhere; equal input under another name, likewise. What is left is on one side only.
+ * Match the steps of two runs, each given in order of start. Under parents that stand for each
+ * other, in this order: equal keys; equal name and input; equal name, between the same neighbours
+ * before anywhere; equal input under another name, likewise. What is left is on one side only.
  */
 export function matchSteps<P extends Fingerprint>(
   left: readonly StepNode<P>[],
@@ -87,7 +93,10 @@ function countInside<P>(children: Children<P>, node: StepNode<P>): number {
   return count
 }
 
-/** The first pair, in the left order, that starts on the right before one that it follows on the left. */
+/**
+ * The first pair, in the left order, that starts on the right before one that it follows on the
+ * left.
+ */
 function firstMoved<P extends Fingerprint>(pairs: readonly StepPair<P>[]): StepPair<P> | undefined {
   let latest = -1
   for (const pair of pairs) {
@@ -129,7 +138,10 @@ class Group<P extends Fingerprint> {
     )
   }
 
-  /** Match, in order, what has equal marks. A slot is the left step of the pair that starts last before. */
+  /**
+   * Match, in order, what has equal marks. A slot is the left step of the pair that starts last
+   * before.
+   */
   #pass(mark: Mark<P>): void {
     if (this.#partner.size === this.#left.length || this.#taken.size === this.#right.length) return
     const waiting = new Map<string, StepNode<P>[]>()

@@ -1,6 +1,7 @@
 /**
  * Which tool calls of a run never got a result, and which results nobody asked for. Pairs go by
- * (turn, id), since providers use ids again. The log is left as it is: the provider view pairs them.
+ * (turn, id), since providers use ids again. The log is left as it is: the provider view pairs
+ * them.
  */
 import type { RunEvent } from '../core/event.js'
 import { type Address, addressOf } from './address.js'

@@ -1,9 +1,8 @@
 /**
  * Values inside a value, each under a key that equals another's exactly where their digests do
  * (`core/canonical.ts`): the order of members does not count.
- * A key is made of the keys inside, so all of a payload costs one pass; only values that tell
- * where they
- * came from are given out. Knows no step.
+ * A key is made of the keys inside, so all of a payload costs one pass; only values that tell where
+ * they came from are given out. Knows no step.
  */
 import type { Ref } from '../core/body.js'
 import { sha256 } from '../core/hash.js'

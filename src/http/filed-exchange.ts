@@ -1,7 +1,7 @@
 /**
- * An exchange that a file tells, made into what a recorder would have stored: scrubbed first, by the
- * same code, then keyed. One that daglog wrote into the file, and in which nothing secret is, stays as
- * it is.
+ * An exchange that a file tells, made into what a recorder would have stored: scrubbed first, by
+ * the same code, then keyed. One that daglog wrote into the file, and in which nothing secret is,
+ * stays as it is.
  */
 import type { EncodedData, LargeValue } from '../core/body.js'
 import { encodeData } from '../core/body.js'

@@ -1,6 +1,6 @@
 /**
- * A HAR, or a cassette of vcrpy, as a run of exchanges, whole or not at all. They go through the same scrubbing and keys as what
- * is recorded, so the run replays; what a HAR cannot carry is told.
+ * A HAR, or a cassette of vcrpy, as a run of exchanges, whole or not at all. They go through the
+ * same scrubbing and keys as what is recorded, so the run replays; what a HAR cannot carry is told.
  * @see docs/har.md#import
  */
 import { basename } from 'node:path'

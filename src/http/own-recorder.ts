@@ -1,10 +1,13 @@
 /**
- * Two recorders on the way of one call: a program that records by itself, under a sidecar that records all. The inner
- * one marks its calls, and the sidecar passes them on without recording them again.
+ * Two recorders on the way of one call: a program that records by itself, under a sidecar that
+ * records all. The inner one marks its calls, and the sidecar passes them on without recording them
+ * again.
  */
 import type { Fetch } from './fetch-request.js'
 
-/** Its value is the run that the program records into. A sidecar takes it away; nobody else gets it. */
+/**
+ * Its value is the run that the program records into. A sidecar takes it away; nobody else gets it.
+ */
 export const OWN_RECORDER = 'x-daglog-recorded'
 
 /** Set where a sidecar stands. */

@@ -81,8 +81,7 @@ export class Replayer {
   /**
    * The recorded answer to a request, or what can be said about there being none.
    * @param options `client`: who asks; each has cursors of its own. `quiet`: a miss is no fault,
-   * since
-   *   somebody else will answer.
+   * since somebody else will answer.
    * @throws OBJECT_MISSING, OBJECT_CORRUPT, CHAIN_BROKEN where what is recorded cannot be read
    */
   async answer(

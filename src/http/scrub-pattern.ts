@@ -59,8 +59,8 @@ const PATTERNS: readonly (readonly [rule: string, pattern: string])[] = [
 ]
 
 /**
- * What a text holds wherever a rule that is dear to look for finds something: where it is not there,
- * the rule is left out.
+ * What a text holds wherever a rule that is dear to look for finds something: where it is not
+ * there, the rule is left out.
  */
 const HINTS: Readonly<Record<string, RegExp>> = {
   field: new RegExp(`=(?<=(?:${NAMES})=)`),

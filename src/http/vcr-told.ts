@@ -1,6 +1,6 @@
 /**
- * Cassettes of vcrpy (YAML), as what they tell of exchanges: bodies as they were on the wire, where the
- * cassette has their bytes.
+ * Cassettes of vcrpy (YAML), as what they tell of exchanges: bodies as they were on the wire, where
+ * the cassette has their bytes.
  */
 import { Buffer } from 'node:buffer'
 import { parse } from 'yaml'

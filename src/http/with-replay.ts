@@ -1,7 +1,7 @@
 /**
  * Any `fetch`, recorded and replayed: `into` records, `from` answers, both do both.
- * With `from` alone the fetch below is never called for what lies on the network; `data:` and `blob:` do
- * not, so they are left to it.
+ * With `from` alone the fetch below is never called for what lies on the network; `data:` and
+ * `blob:` do not, so they are left to it.
  */
 import type { Run } from '../store/run.js'
 import type { RunView } from '../store/run-view.js'

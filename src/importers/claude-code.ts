@@ -1,6 +1,7 @@
 /**
  * Where Claude Code keeps its transcripts, and which session a file of them holds.
- * The name of a project's directory is lossy, so it is not used: the records say where they were made.
+ * The name of a project's directory is lossy, so it is not used: the records say where they were
+ * made.
  */
 import { basename, dirname, join } from 'node:path'
 import { ClaudeSidechains } from './claude-sidechains.js'

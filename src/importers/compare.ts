@@ -1,6 +1,6 @@
 /**
- * Whether a file still begins with what a run holds of it, found by hashing the file alone: the run's
- * bytes are not read.
+ * Whether a file still begins with what a run holds of it, found by hashing the file alone: the
+ * run's bytes are not read.
  */
 import { createHash } from 'node:crypto'
 import type { SourceFile } from './source-file.js'
@@ -9,7 +9,9 @@ import type { StoredLines } from './stored-lines.js'
 export type Comparison =
   /** The file begins with all that the run holds. */
   | { readonly found: 'same' }
-  /** The file ends inside of what the run holds, and is the same up to there as far as can be told. */
+  /**
+   * The file ends inside of what the run holds, and is the same up to there as far as can be told.
+   */
   | { readonly found: 'shorter' }
   /** The file differs in these lines, or at their beginning. */
   | { readonly found: 'rewritten'; readonly at: number }

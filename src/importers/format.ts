@@ -1,5 +1,6 @@
 /**
- * What an importer must know of a kind of transcript: how to tell it, and what its session is called.
+ * What an importer must know of a kind of transcript: how to tell it, and what its session is
+ * called.
  * Reading what it means is for the reader of the same name.
  * @see docs/import.md#contributing
  */

@@ -1,6 +1,6 @@
 /**
- * Whole folders of transcripts into a store: finds the sessions, takes in what is new of each, and says
- * what became of every file. One that cannot be read hides no other.
+ * Whole folders of transcripts into a store: finds the sessions, takes in what is new of each, and
+ * says what became of every file. One that cannot be read hides no other.
  * Stopping it at any moment is safe; starting it again goes on.
  */
 import { DaglogError, systemCode } from '../core/errors.js'

@@ -1,6 +1,6 @@
 /**
- * The runs of a store by what they were imported from. Told by the store's log: no run is opened but
- * those that it does not know, since it was lost or an import died before it noted them.
+ * The runs of a store by what they were imported from. Told by the store's log: no run is opened
+ * but those that it does not know, since it was lost or an import died before it noted them.
  * Of a source that was rewritten there are several; the newest is the one that goes on.
  */
 import type { RunHead } from '../fold/run-list.js'
@@ -43,7 +43,10 @@ export class KnownRuns {
     if (head !== undefined && run !== undefined) this.add({ id: view.id, run, ...head, summary })
   }
 
-  /** Heads come in the order in which runs were first noted, so a later one of a session is a later version. */
+  /**
+   * Heads come in the order in which runs were first noted, so a later one of a session is a later
+   * version.
+   */
   add({
     id,
     run,

@@ -1,6 +1,6 @@
 /**
- * Lines of no format that is known, taken in because somebody named the file: kept exactly, shown as they
- * are.
+ * Lines of no format that is known, taken in because somebody named the file: kept exactly, shown
+ * as they are.
  */
 import { basename } from 'node:path'
 import type { TranscriptFormat } from './format.js'

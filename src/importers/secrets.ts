@@ -40,7 +40,9 @@ const NOT_INSIDE = '(?<![A-Za-z0-9_-])'
 /** What a recorder put in a secret's place is none. */
 const SCRUBBED = 'daglog-scrubbed-'
 
-/** Each hint with the kinds that it may be of, in one expression: the n-th group is the n-th kind. */
+/**
+ * Each hint with the kinds that it may be of, in one expression: the n-th group is the n-th kind.
+ */
 const BY_HINT: readonly (readonly [hint: string, kinds: readonly string[], pattern: RegExp])[] = [
   ...new Set(SECRET_FORMS.flatMap(([kind]) => HINTS[kind] ?? [])),
 ].map((hint) => {
@@ -49,7 +51,9 @@ const BY_HINT: readonly (readonly [hint: string, kinds: readonly string[], patte
   return [hint, forms.map(([kind]) => kind), new RegExp(`${NOT_INSIDE}(?:${patterns})`, 'g')]
 })
 
-/** How far in front of its hint a secret may begin, and one more for what it may not be inside of. */
+/**
+ * How far in front of its hint a secret may begin, and one more for what it may not be inside of.
+ */
 const BEFORE_BYTES = 64
 
 /** In the order of the bytes; of two that overlap, the one that begins first. */

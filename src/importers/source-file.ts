@@ -1,7 +1,7 @@
 /**
  * A transcript file in pieces: whole records, a few megabytes at a time, or one longer record.
- * Memory is bounded by that. What is read ends where the file ended when it was opened; what it grows by
- * meanwhile is for the next time.
+ * Memory is bounded by that. What is read ends where the file ended when it was opened; what it
+ * grows by meanwhile is for the next time.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
@@ -148,7 +148,9 @@ class Held {
     return piece
   }
 
-  /** Behind the first line end from `PIECE_BYTES` on that a record follows, as far as can be seen. */
+  /**
+   * Behind the first line end from `PIECE_BYTES` on that a record follows, as far as can be seen.
+   */
   private findCut(): number {
     const held = this.bytes.subarray(0, this.length)
     let at = Math.max(this.searched, PIECE_BYTES - 1)

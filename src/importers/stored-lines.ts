@@ -49,7 +49,8 @@ function stored(event: RunEvent): StoredLines | undefined {
 }
 
 /**
- * The source as it was: what an imported run holds, byte for byte, as of an event (its end unless told).
+ * The source as it was: what an imported run holds, byte for byte, as of an event (its end unless
+ * told).
  * Of a file that lay there packed, the packed file: no packing of its lines would give it again.
  * @throws OBJECT_MISSING, OBJECT_CORRUPT
  */

@@ -1,5 +1,6 @@
 /**
- * One transcript file into the store: a new run, the news of one that is there, or a new version of it.
+ * One transcript file into the store: a new run, the news of one that is there, or a new version of
+ * it.
  * The bytes go in as they are; the reader runs beside, for the totals that lists show.
  */
 import type {
@@ -137,7 +138,10 @@ function endOf({ source, reader }: TakeInOptions, reading: Reading): ImportEnd {
   }
 }
 
-/** What is new of a file that the run `id` holds the beginning of; or a new run where it does not any more. */
+/**
+ * What is new of a file that the run `id` holds the beginning of; or a new run where it does not
+ * any more.
+ */
 export async function takeInNews(options: TakeInOptions, id: string): Promise<TakenIn> {
   const { store, source } = options
   const view = await store.inspectRun(id)

@@ -1,5 +1,6 @@
 /**
- * Zstandard files unpacked as they are read. Newer versions of Node can; for others there is `fzstd`.
+ * Zstandard files unpacked as they are read. Newer versions of Node can; for others there is
+ * `fzstd`.
  */
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'

@@ -1,7 +1,6 @@
 /**
- * The verbs that run one unchanged function on a run: what they take and give. Types only; who
- * does it
- * is put in by `open.ts`.
+ * The verbs that run one unchanged function on a run: what they take and give. Types only; who does
+ * it is put in by `open.ts`.
  */
 import type { Effect } from '../core/event-map.js'
 import type { ReplayReport } from '../fold/divergence.js'

@@ -79,8 +79,7 @@ export interface StepAnswerer {
   begun?(ask: KnownAsk, step: Step, seq: number): void
   /**
    * Its end is where it belongs, at `seq` of this run's log where it was written there. Resolves
-   * when
-   * the caller may be told: outcomes go out one after the other, in the order of the log.
+   * when the caller may be told: outcomes go out one after the other, in the order of the log.
    */
   ended(ask: KnownAsk, seq: number | undefined): Promise<void>
 }

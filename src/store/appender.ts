@@ -1,6 +1,6 @@
 /**
- * Appends to one log: encodes events into frames in the order of the calls, and commits many of them
- * with one sync (group commit).
+ * Appends to one log: encodes events into frames in the order of the calls, and commits many of
+ * them with one sync (group commit).
  * Knows frames and durability; neither event types nor recovery.
  * @see docs/format.md#durability
  */
@@ -20,7 +20,10 @@ import type { StoredObject } from '../core/object.js'
 import type { StandingFrame } from './log-tail.js'
 import { ValueWriter } from './values.js'
 
-/** One event on its way: its data was encoded at the call, so later changes of the caller's do not reach it. */
+/**
+ * One event on its way: its data was encoded at the call, so later changes of the caller's do not
+ * reach it.
+ */
 export interface Draft {
   readonly type: string
   readonly time: number
@@ -56,7 +59,9 @@ interface Waiting extends EncodedAppend {
   readonly reject: (error: unknown) => void
 }
 
-/** Objects of an append: most go to the run's own, those of a very large value straight into a pack. */
+/**
+ * Objects of an append: most go to the run's own, those of a very large value straight into a pack.
+ */
 interface NewObjects {
   readonly open: StoredObject[]
   readonly direct: StoredObject[]
@@ -116,7 +121,10 @@ export class Appender {
     })
   }
 
-  /** Resolves once all that was appended before would survive power loss. @throws WRITE_FAILED, WRITER_FENCED */
+  /**
+   * Resolves once all that was appended before would survive power loss.
+   * @throws WRITE_FAILED, WRITER_FENCED
+   */
   async sync(): Promise<void> {
     if (this.failure !== undefined || this.syncedSeq < this.seq - 1)
       await this.append([], { sync: true })
@@ -229,7 +237,9 @@ export class Appender {
     await backend.putObjects(log.run, objects, { direct: where === 'direct' })
   }
 
-  /** One failed write ends this appender: what the disk holds now is known only by reading it again. */
+  /**
+   * One failed write ends this appender: what the disk holds now is known only by reading it again.
+   */
   private fail(error: unknown, batch: readonly Waiting[]): void {
     this.failure = error
     for (const waiting of [...batch, ...this.queue.splice(0)]) waiting.reject(error)
@@ -271,7 +281,10 @@ const SALT_BYTES = 16
 const salts = Buffer.alloc(SALT_BYTES * 256)
 let saltAt = salts.length
 
-/** 16 random bytes as hex. Drawn by the page, since a system call for each would be most of an append. */
+/**
+ * 16 random bytes as hex. Drawn by the page, since a system call for each would be most of an
+ * append.
+ */
 function nextSalt(): string {
   if (saltAt >= salts.length) {
     randomFillSync(salts)

@@ -1,6 +1,6 @@
 /**
- * Answers to the questions of a run that come from other processes. Who asks holds the run's lock, so
- * they lie in a run of their own below it: a child like any other, with one `ask/answer` each.
+ * Answers to the questions of a run that come from other processes. Who asks holds the run's lock,
+ * so they lie in a run of their own below it: a child like any other, with one `ask/answer` each.
  */
 
 import type { AskAnswer } from '../core/agent-events.js'
@@ -10,7 +10,9 @@ import { RunView } from './run-view.js'
 
 const ANSWERS_ID = /\.answers-[0-9a-f]{8}$/
 
-/** The run that holds the answers of a run; its identity, so that a run of the same id has others. */
+/**
+ * The run that holds the answers of a run; its identity, so that a run of the same id has others.
+ */
 export async function answersId(view: RunView): Promise<string> {
   const identity = await view.identity()
   if (identity === undefined) throw new DaglogError('INVARIANT', `run ${view.id} has no frame 0`)

@@ -44,8 +44,8 @@ export class Asks {
   constructor(private readonly run: Run) {}
 
   /**
-   * Ask a person. Recorded as a step of this name whose input is the question, and whose output is the
-   * answer; it changes nothing by itself, so a resume asks again where no answer is there yet.
+   * Ask a person. Recorded as a step of this name whose input is the question, and whose output is
+   * the answer; it changes nothing by itself, so a resume asks again where no answer is there yet.
    * @throws ASK_TIMEOUT, which is recorded as well; USAGE
    */
   readonly ask = async <R = unknown>(

@@ -1,7 +1,6 @@
 /**
  * Where a bad run parts from a good one, and how that came to what went wrong in it: from the
- * earliest
- * step that differs through data edges to the step asked about.
+ * earliest step that differs through data edges to the step asked about.
  * Each link is evidence that was found, or is called `before` where only the order speaks for it.
  */
 import { DaglogError } from '../core/errors.js'
@@ -16,8 +15,7 @@ export const BISECT_DIFFERENCES_MAX = 10_000
 /**
  * How one step of a chain led to the next: a value of it is in the next one's input (`declared`,
  * `inferred`), the next one runs inside it and was given its input (`nested`), the next one is
- * around it
- * (`outcome`), or it is merely the last that differs before (`before`).
+ * around it (`outcome`), or it is merely the last that differs before (`before`).
  */
 export type CauseKind = 'declared' | 'inferred' | 'nested' | 'outcome' | 'before'
 

@@ -140,7 +140,8 @@ async function importRun(
     if ((await view.identity()) === run.run && head?.hash === run.hash) return true
     throw taken(id, source)
   }
-  // The frames say that they were durable before others, which they are here only once all of them are.
+  // The frames say that they were durable before others, which they are here only once all of them
+  // are.
   try {
     await importBytes(context, source, id, sections)
   } catch (error) {

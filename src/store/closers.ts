@@ -6,8 +6,8 @@ import type { NewEvent } from './new-event.js'
 import type { OpenTurnWork } from './open-work.js'
 
 /**
- * What came of a message first, then tool calls, then steps (inner before outer), then the turn. A call
- * whose body had not begun is safe to do again (`not-started`); of one that had, nobody knows
+ * What came of a message first, then tool calls, then steps (inner before outer), then the turn. A
+ * call whose body had not begun is safe to do again (`not-started`); of one that had, nobody knows
  * (`outcome-unknown`).
  */
 export function closers(open: OpenTurnWork): NewEvent[] {

@@ -9,8 +9,8 @@ import type { Snapshots } from './snapshots.js'
 
 /**
  * When an append resolves. `step`: once it would survive power loss; only stream chunks ride along
- * unsynced until the next synced event. `os`: once the operating system has it; a crash of the process
- * loses nothing, a power cut may.
+ * unsynced until the next synced event. `os`: once the operating system has it; a crash of the
+ * process loses nothing, a power cut may.
  */
 export type Durability = 'step' | 'os'
 

@@ -1,6 +1,6 @@
 /**
- * The one sanctioned erasure of a whole log. It is recorded in the store's log, so that a run that is
- * gone can be told from one that never was.
+ * The one sanctioned erasure of a whole log. It is recorded in the store's log, so that a run that
+ * is gone can be told from one that never was.
  */
 import { DaglogError } from '../core/errors.js'
 import type { StoreContext } from './context.js'

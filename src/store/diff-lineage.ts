@@ -1,7 +1,7 @@
 /**
  * Which differences follow from earlier ones.
- * Goes by evidence: the parent or a dep differs, a step inside differs, or the same change was seen in
- * an earlier payload. Being later alone is no evidence.
+ * Goes by evidence: the parent or a dep differs, a step inside differs, or the same change was seen
+ * in an earlier payload. Being later alone is no evidence.
  */
 import { valueDigest } from '../core/canonical.js'
 import type { StepGraph } from '../fold/step-graph.js'
@@ -50,7 +50,10 @@ export class DiffLineage {
     return this.#changed.has(pair)
   }
 
-  /** Whether a difference of a step follows from those noted so far; `ending`: it shows as the step ends. */
+  /**
+   * Whether a difference of a step follows from those noted so far; `ending`: it shows as the step
+   * ends.
+   */
   follows(pair: Pair, ending: boolean): boolean {
     if (this.#changed.has(pair) || (ending && this.#within.has(pair))) return true
     for (let above = pair.above; above !== undefined; above = above.above)
@@ -84,7 +87,10 @@ export class DiffLineage {
     }
   }
 
-  /** Whether a change in `diff` was carried here: the same one was seen before, or is inside its texts. */
+  /**
+   * Whether a change in `diff` was carried here: the same one was seen before, or is inside its
+   * texts.
+   */
   carries(diff: PayloadDiff): boolean {
     return changesOf(diff).some(
       ([left, right]) =>

@@ -1,6 +1,7 @@
 /**
  * Where two runs may differ, by digests alone: in the order of the left run.
- * A suspect need not be a difference: digests of equal payloads differ where keys are in another order.
+ * A suspect need not be a difference: digests of equal payloads differ where keys are in another
+ * order.
  */
 import type { Hash } from '../core/hash.js'
 import type { StepNode } from '../fold/step-graph.js'
@@ -83,7 +84,10 @@ export function suspectsOf(
   return { suspects: order.sorted(suspects), bounded: events.cut, exchanges }
 }
 
-/** What differs, going by digests, between two steps that stand for each other; or that only one is there. */
+/**
+ * What differs, going by digests, between two steps that stand for each other; or that only one is
+ * there.
+ */
 function suspectsIn(pair: StepPair<PayloadPrint>): Suspect[] {
   const { left, right } = pair
   if (right === undefined) return [stepSuspect('missing', pair)]
@@ -146,8 +150,8 @@ function eventSuspects(
 type EventPair = readonly [left: OutlineEvent | undefined, right: OutlineEvent | undefined]
 
 /**
- * Pair equal events in order; between those, equal requests; then events of one type, requests of one
- * method and path; the rest is on one side only.
+ * Pair equal events in order; between those, equal requests; then events of one type, requests of
+ * one method and path; the rest is on one side only.
  */
 function pairEvents(
   left: readonly OutlineEvent[],
@@ -166,7 +170,9 @@ function pairEvents(
   return { ...withMoved(pairs), cut }
 }
 
-/** Calls that run beside each other are recorded as they happen: equal requests in another order. */
+/**
+ * Calls that run beside each other are recorded as they happen: equal requests in another order.
+ */
 function withMoved(pairs: readonly EventPair[]): {
   readonly pairs: readonly EventPair[]
   readonly moved: ReadonlySet<OutlineEvent>
@@ -260,7 +266,10 @@ class LeftOrder {
     return { suspect, leftSeq: this.#next(right?.seq ?? 0), before: true }
   }
 
-  /** The left seq of what both have and the right one has next after `rightSeq`; endless where there is none. */
+  /**
+   * The left seq of what both have and the right one has next after `rightSeq`; endless where there
+   * is none.
+   */
   #next(rightSeq: number): number {
     let low = 0
     let high = this.#anchors.length

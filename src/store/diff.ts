@@ -1,7 +1,7 @@
 /**
  * How two runs differ: their steps aligned by what they are, then the events about no step.
- * Ids, seqs, times, salts, step keys, stacks, declared deps and effects never count; nor do names of
- * runs, nor their ends unless both ended.
+ * Ids, seqs, times, salts, step keys, stacks, declared deps and effects never count; nor do names
+ * of runs, nor their ends unless both ended.
  */
 import { DaglogError, type ErrorCode } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -72,8 +72,8 @@ export interface RunDiff {
   /** In the order of the left run. */
   readonly differences: readonly Difference[]
   /**
-   * How many there are beyond those; absent where there are none. They are counted by their digests,
-   * unread, so payloads that only have their keys in another order are among them.
+   * How many there are beyond those; absent where there are none. They are counted by their
+   * digests, unread, so payloads that only have their keys in another order are among them.
    */
   readonly cut?: number
   /** Steps of each run, and pairs of steps without a difference. */

@@ -1,5 +1,6 @@
 /**
- * Runs that come into being whole and many at once: their objects share packs, their heads one note.
+ * Runs that come into being whole and many at once: their objects share packs, their heads one
+ * note.
  * Nobody sees any of them before everything of it is durable; what a crash leaves is no run at all.
  * For importers: a run that is being lived is written by `Run`.
  */
@@ -51,7 +52,11 @@ export class DraftRuns {
     return this.drafts.length >= RUNS_MAX
   }
 
-  /** Show all that were begun, durably. @returns Their heads. @throws what writing throws; then none of them is there. */
+  /**
+   * Show all that were begun, durably.
+   * @returns Their heads.
+   * @throws what writing throws; then none of them is there.
+   */
   async publish(): Promise<readonly RunHead[]> {
     const drafts = this.drafts.splice(0)
     const heads: RunHead[] = []

@@ -1,7 +1,7 @@
 /**
  * What a store takes, and what of that runs share.
- * Reads every value of every run; the numbers are exact while nobody writes. Runs that cannot be read hide
- * no others.
+ * Reads every value of every run; the numbers are exact while nobody writes. Runs that cannot be
+ * read hide no others.
  * Memory: about 120 bytes for each object, and as much again for those of the largest run.
  */
 import type { Backend } from '../backend/backend.js'

@@ -9,8 +9,8 @@ import type { EventsOptions } from './event-reader.js'
 import type { RunView } from './run-view.js'
 
 /**
- * Tags for what EDN cannot say. Any reader keeps an unknown tag with its value; `##NaN` is no EDN, and
- * readers that do not know it take the next value for its own.
+ * Tags for what EDN cannot say. Any reader keeps an unknown tag with its value; `##NaN` is no EDN,
+ * and readers that do not know it take the next value for its own.
  */
 const TAGS = {
   undefined: '#daglog/undefined nil',
@@ -32,8 +32,8 @@ interface Open {
 }
 
 /**
- * The EDN text of a value: maps with keyword keys where the key is a plain identifier and strings where
- * not, vectors, `#inst`, `1N`. On one line. Iterative: depth costs memory, not stack.
+ * The EDN text of a value: maps with keyword keys where the key is a plain identifier and strings
+ * where not, vectors, `#inst`, `1N`. On one line. Iterative: depth costs memory, not stack.
  */
 export function ednOf(value: unknown): string {
   const stack: Open[] = []
@@ -143,8 +143,8 @@ function quote(value: string): string {
 
 /**
  * The events of a run, one map a line, without the newline: `{:seq 3, :time 1790000000000, :type
- * "tool/result", :data {...}, :hash "..."}`; `:redacted true` in place of `:data` where the body was
- * redacted, `:refs` where values were left out of line.
+ * "tool/result", :data {...}, :hash "..."}`; `:redacted true` in place of `:data` where the body
+ * was redacted, `:refs` where values were left out of line.
  * @throws OBJECT_MISSING, OBJECT_CORRUPT at an event whose values cannot be loaded.
  */
 export async function* ednEvents(
@@ -154,7 +154,9 @@ export async function* ednEvents(
   for await (const event of view.events(options)) yield ednOf(membersOf(event))
 }
 
-/** Every member of the event: `data` may well be undefined and is said then, unless it was redacted. */
+/**
+ * Every member of the event: `data` may well be undefined and is said then, unless it was redacted.
+ */
 function membersOf(event: RunEvent): Record<string, unknown> {
   if (event.redacted !== true) return { ...event }
   const { data: _, ...rest } = event

@@ -27,7 +27,9 @@ export interface EventsOptions<T extends string = string> {
   readonly types?: readonly T[]
   /** Leave large values out of line: `data` has `null` there and `refs` says what they are. */
   readonly refs?: boolean
-  /** The same for trees only, but for states: they may be large, and are read as they are needed. */
+  /**
+   * The same for trees only, but for states: they may be large, and are read as they are needed.
+   */
   readonly trees?: 'refs'
 }
 
@@ -52,7 +54,10 @@ export interface EventSource {
   readonly spans: readonly Span[]
 }
 
-/** @throws OBJECT_MISSING, OBJECT_CORRUPT for an event whose values cannot be loaded; go on after its seq. */
+/**
+ * @throws OBJECT_MISSING, OBJECT_CORRUPT for an event whose values cannot be loaded; go on after
+ * its seq.
+ */
 export async function* readEvents(
   source: EventSource,
   options: EventsOptions,
@@ -75,7 +80,8 @@ export async function* readEvents(
 }
 
 /**
- * Frames as they lie from a seq on, bodies unread; a bad span is a `log/gap` without a hash, whose body is its data.
+ * Frames as they lie from a seq on, bodies unread; a bad span is a `log/gap` without a hash, whose
+ * body is its data.
  * A body is a view that holds until the next frame is asked for.
  */
 export async function* readFrames(source: EventSource, from = 0): AsyncGenerator<RawEvent> {
@@ -167,7 +173,10 @@ function gapEvent(raw: RawEvent): RunEvent {
   return { seq: raw.seq, time: raw.time, type: raw.type, data, hash: raw.hash }
 }
 
-/** A frame can be whole and its body make no sense: another program wrote it. It hides nothing behind it. */
+/**
+ * A frame can be whole and its body make no sense: another program wrote it. It hides nothing
+ * behind it.
+ */
 async function readableEvent(
   source: EventSource,
   raw: RawEvent,

@@ -1,7 +1,7 @@
 /**
- * An exchange for a comparison of runs: what makes it this request, by digests alone, and what of both of
- * its sides counts. Ids of connections, times, and headers that change nothing never count; nor do ids
- * that models mint, where an answer is a model's.
+ * An exchange for a comparison of runs: what makes it this request, by digests alone, and what of
+ * both of its sides counts. Ids of connections, times, and headers that change nothing never count;
+ * nor do ids that models mint, where an answer is a model's.
  */
 import { isUtf8 } from 'node:buffer'
 import { valueDigest } from '../core/canonical.js'

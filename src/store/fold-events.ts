@@ -1,8 +1,7 @@
 /**
  * The events of a run as folds are given them: whole, in order, and every one of them, also where
- * its
- * value is gone. A fork begins with the events of its parent, each marked with the run that it is
- * in.
+ * its value is gone. A fork begins with the events of its parent, each marked with the run that it
+ * is in.
  */
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'

@@ -1,10 +1,8 @@
 /**
  * Where a fold may begin: snapshots of projections, each bound to the head that it was taken at and
- * to
- * the readers that saw the events before it.
+ * to the readers that saw the events before it.
  * A ladder: the newest that fits, else the one before it, else the start of the log. Never truth;
- * any
- * trouble costs time and nothing else.
+ * any trouble costs time and nothing else.
  */
 import { applyTags } from '../core/decode.js'
 import { encodeValue, type Tagging } from '../core/encode.js'

@@ -1,7 +1,7 @@
 /**
  * Garbage collection: dropping the objects that no run refers to.
- * All or nothing in its judgement: where a run, a value or a pack cannot be read whole, nothing is dropped,
- * for what cannot be read cannot be known to be dead. Nobody writes meanwhile.
+ * All or nothing in its judgement: where a run, a value or a pack cannot be read whole, nothing is
+ * dropped, for what cannot be read cannot be known to be dead. Nobody writes meanwhile.
  * Memory: about 130 bytes for each object that runs refer to.
  * @see docs/format.md#objects
  */
@@ -23,8 +23,8 @@ export interface GcReport {
   readonly dead: number
   readonly deadBytes: number
   /**
-   * What the medium has got back, in bytes. A pack is written anew only where a fifth of it is dead, so
-   * some dead objects stay until more of their neighbours are.
+   * What the medium has got back, in bytes. A pack is written anew only where a fifth of it is
+   * dead, so some dead objects stay until more of their neighbours are.
    */
   readonly freedBytes: number
 }
@@ -32,8 +32,8 @@ export interface GcReport {
 /**
  * Collect the store; with `dryRun` only look.
  * @throws STORE_LOCKED naming who writes to a run, or collects already. CHAIN_BROKEN, FRAME_INVALID,
- *   OBJECT_MISSING, OBJECT_CORRUPT, PACK_INVALID, READ_FAILED where something cannot be read, naming run
- *   and seq where it belongs to one: then nothing was dropped.
+ * OBJECT_MISSING, OBJECT_CORRUPT, PACK_INVALID, READ_FAILED where something cannot be read, naming
+ * run and seq where it belongs to one: then nothing was dropped.
  */
 export async function collect(
   context: StoreContext,
@@ -95,8 +95,8 @@ function named(error: unknown, run: string): unknown {
 }
 
 /**
- * What the store's log says of runs, of which nothing may be missing: it covers their ends, and a run that
- * went without a word may come back with the rest of a backup, and wants its objects then.
+ * What the store's log says of runs, of which nothing may be missing: it covers their ends, and a
+ * run that went without a word may come back with the rest of a backup, and wants its objects then.
  */
 async function headsOf({ backend, heads }: StoreContext): Promise<RunList> {
   const { list, tail } = await heads.read()

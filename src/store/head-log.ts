@@ -1,7 +1,7 @@
 /**
  * The store's own log: where the heads of runs are noted, and what it says of them.
- * A head there protects a run's frames: what it covers is never cut, and a log that ends before it, or
- * differs from it, is known to be damaged.
+ * A head there protects a run's frames: what it covers is never cut, and a log that ends before it,
+ * or differs from it, is known to be damaged.
  */
 import { randomBytes } from 'node:crypto'
 import type { Backend } from '../backend/backend.js'
@@ -49,7 +49,10 @@ export class HeadLog {
 
   constructor(private readonly options: HeadLogOptions) {}
 
-  /** The list of runs as the log says it now. Damage in the log is told and leaves what stands before it. */
+  /**
+   * The list of runs as the log says it now. Damage in the log is told and leaves what stands
+   * before it.
+   */
   async refresh(): Promise<RunList> {
     const { backend, snapshots, notices } = this.options
     const reader = new LogReader(backend, 'store')
@@ -78,7 +81,9 @@ export class HeadLog {
     return this.list
   }
 
-  /** The list of runs read from the log alone, without what is known or cached of it; for audits. */
+  /**
+   * The list of runs read from the log alone, without what is known or cached of it; for audits.
+   */
   async read(): Promise<{ list: RunList; tail: Tail; events: number }> {
     const reader = new LogReader(this.options.backend, 'store')
     const list = new RunList()
@@ -154,8 +159,8 @@ export class HeadLog {
         return { type, time: this.options.now(), data: encodeInline(data) }
       })
       await log.appender.append(drafts, { sync: true })
-      // Only here is all before the head known to be durable, and a snapshot hides what is before it.
-      // A share of the list, or writing it again and again would cost more than all else.
+      // Only here is all before the head known to be durable, and a snapshot hides what is before
+      // it. A share of the list, or writing it again and again would cost more than all else.
       await this.snapshot(Math.max(HEADS_SNAPSHOT_FRAMES, this.list.size / SNAPSHOT_SHARE))
     } finally {
       await log.writer.release()

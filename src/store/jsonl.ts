@@ -10,7 +10,8 @@ import type { RunView } from './run-view.js'
 
 /**
  * The events of a run, one JSON object a line, without the newline: `{"seq":3,"time":1790000000000,
- * "type":"tool/result","data":{...},"hash":"..."}`. Further members where they apply: `enc`, a list of
+ * "type":"tool/result","data":{...},"hash":"..."}`. Further members where they apply: `enc`, a list
+ * of
  * `[pointer, tag]` for values in `data` that JSON cannot carry; `refs` for values left out of line;
  * `"redacted":true` in place of `data`.
  * @throws OBJECT_MISSING, OBJECT_CORRUPT at an event whose values cannot be loaded.

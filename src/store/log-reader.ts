@@ -1,6 +1,7 @@
 /**
  * A log read as lines, and where in them a seq lies.
- * Knows segments and lines; what to do about a bad line is for recovery, verify and the event reader.
+ * Knows segments and lines; what to do about a bad line is for recovery, verify and the event
+ * reader.
  * @see docs/format.md#segments
  */
 import type { Backend, LogName, Segment } from '../backend/backend.js'
@@ -39,7 +40,9 @@ export class LogReader {
     return this.backend.segments(this.log)
   }
 
-  /** The line that starts at an offset, without its newline; undefined where none ends before `to`. */
+  /**
+   * The line that starts at an offset, without its newline; undefined where none ends before `to`.
+   */
   async lineAt(segment: number, from: number, to: number): Promise<Buffer | undefined> {
     let length = 4096
     for (;;) {
@@ -51,7 +54,10 @@ export class LogReader {
     }
   }
 
-  /** Blocks of whole lines from `from`, which must be the start of a line. The last may be unfinished. */
+  /**
+   * Blocks of whole lines from `from`, which must be the start of a line. The last may be
+   * unfinished.
+   */
   async *lines(segment: number, from: number, to: number): AsyncGenerator<LineBlock> {
     let at = from
     let length = READ_BYTES

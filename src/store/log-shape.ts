@@ -1,6 +1,7 @@
 /**
  * Which bytes of a log's segments count, and how the segments follow each other.
- * Knows what each segment's first frame says of the one before; whether that is true is found by walking.
+ * Knows what each segment's first frame says of the one before; whether that is true is found by
+ * walking.
  * @see docs/format.md#segments
  */
 import type { Segment } from '../backend/backend.js'
@@ -129,8 +130,9 @@ async function openingOf(reader: LogReader, { number, bytes }: Segment): Promise
 }
 
 /**
- * Whether the append that opens a segment did not become whole, and nothing behind it says that it was
- * durable. Then nothing of the segment was acknowledged, and what the opening says is to be found anew.
+ * Whether the append that opens a segment did not become whole, and nothing behind it says that it
+ * was durable. Then nothing of the segment was acknowledged, and what the opening says is to be
+ * found anew.
  */
 async function isCutShort(
   reader: LogReader,
@@ -172,8 +174,8 @@ function previousOf(body: Uint8Array): EventMap['writer/open']['previous'] | und
 }
 
 /**
- * A first line that is no frame: torn, if nothing behind it says that it had been durable; else it was
- * changed, and what follows it must not be passed over.
+ * A first line that is no frame: torn, if nothing behind it says that it had been durable; else it
+ * was changed, and what follows it must not be passed over.
  */
 async function unreadable(
   reader: LogReader,

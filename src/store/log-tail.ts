@@ -1,8 +1,10 @@
 /**
- * Where a log ends, after whatever happened: which frames stand, which bytes are torn, what is damage.
- * The rule (docs/format.md#recovery): a frame says how many before it were not yet known to be synced
- * (`lag`). What lies before that, or under a head in the store's log, was durable: bad bytes there are
- * damage. After it they are torn, and the log ends where the atomic append they belong to began.
+ * Where a log ends, after whatever happened: which frames stand, which bytes are torn, what is
+ * damage.
+ * The rule (docs/format.md#recovery): a frame says how many before it were not yet known to be
+ * synced (`lag`). What lies before that, or under a head in the store's log, was durable: bad bytes
+ * there are damage. After it they are torn, and the log ends where the atomic append they belong to
+ * began.
  * Decides only; cutting and telling are in `recovery.ts`.
  */
 import { type EncodedData, operationOf, type Ref, readableRefsOf } from '../core/body.js'
@@ -56,7 +58,9 @@ export interface Tail {
 
 export interface TailOptions {
   readonly shape: LogShape
-  /** A frame known from before; the walk starts after it. It must have been checked with `standsAt`. */
+  /**
+   * A frame known from before; the walk starts after it. It must have been checked with `standsAt`.
+   */
   readonly anchor?: Head | undefined
   /** Highest seq under a head in the store's log, or -1. */
   readonly coveredSeq: number

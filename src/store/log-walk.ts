@@ -23,7 +23,10 @@ export interface Head {
 
 const LF = 0x0a
 
-/** Where a walk begins: the next frame is at `from`, is number `seq`, and follows `prev` (undefined: unknown). */
+/**
+ * Where a walk begins: the next frame is at `from`, is number `seq`, and follows `prev` (undefined:
+ * unknown).
+ */
 export interface WalkStart {
   readonly from: number
   readonly seq: number
@@ -109,7 +112,8 @@ const FRAME_START = Buffer.from('{"seq":')
 const STARTS_MAX = 64
 
 /**
- * The next well-formed frame at or after `from`: whole, its commitment right, its predecessor unknown.
+ * The next well-formed frame at or after `from`: whole, its commitment right, its predecessor
+ * unknown.
  * Looks inside a line as well, since a torn record and the next one can be fused into one.
  */
 export async function nextWellFormed(

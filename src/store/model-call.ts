@@ -1,7 +1,6 @@
 /**
  * A model asked, as a step: its request checked against the log, header and step durable before the
- * call,
- * the message in one atomic append with the step's end.
+ * call, the message in one atomic append with the step's end.
  */
 import { valueDigest } from '../core/canonical.js'
 import type { AssistantMessage } from '../core/event-map.js'

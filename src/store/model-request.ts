@@ -16,8 +16,7 @@ const given = new WeakMap<object, RequestHeader>()
 
 /**
  * The whole body of the next request, in the form of its provider: what `header` says (the last one
- * in the
- * log unless given), and the messages that the log holds for a model.
+ * in the log unless given), and the messages that the log holds for a model.
  * @throws USAGE where neither says which model.
  */
 export async function nextRequest(

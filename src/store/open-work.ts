@@ -1,6 +1,7 @@
 /**
  * What a run's last writer left open, from its index and from the events of the open turn.
- * The index sees bodies only; a long message is out of line, and the calls that it asks for with it.
+ * The index sees bodies only; a long message is out of line, and the calls that it asks for with
+ * it.
  */
 import type { RunEvent } from '../core/event.js'
 import type { AssistantChunk, StepEnd } from '../core/event-map.js'

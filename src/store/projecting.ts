@@ -2,8 +2,7 @@
  * The projections of one run, kept current: from snapshots and the log at first, then event by
  * event.
  * The log is asked, never the caches believed: a snapshot that does not fit is not used, and one
- * that
- * cannot be written costs the next start some reading.
+ * that cannot be written costs the next start some reading.
  * @see docs/projections.md
  */
 import { decodeData, parseBody, restoreData } from '../core/body.js'
@@ -290,7 +289,10 @@ export class Projecting {
     return start
   }
 
-  /** The state that one event says; undefined where the last one says none, so that all are to be folded. */
+  /**
+   * The state that one event says; undefined where the last one says none, so that all are to be
+   * folded.
+   */
   private async lastWritten(
     projection: AnyProjection,
     to: number,

@@ -1,8 +1,7 @@
 /**
  * Reads a run for its data flow: which steps use what others gave.
- * Large payloads are read where they are looked into; one too large for that is known by the
- * hashes of
- * its texts only, and that is said.
+ * Large payloads are read where they are looked into; one too large for that is known by the hashes
+ * of its texts only, and that is said.
  */
 import { DaglogError } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'

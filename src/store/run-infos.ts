@@ -14,7 +14,10 @@ export interface RunInfo extends RunSummary {
   /** The head that the store's log knows; undefined where it knows none. */
   readonly head: { readonly seq: number; readonly hash: Hash } | undefined
   readonly bytes: number
-  /** False where the log has grown since the head was noted: the totals are as of the head. Of imported runs that is not looked at. */
+  /**
+   * False where the log has grown since the head was noted: the totals are as of the head. Of
+   * imported runs that is not looked at.
+   */
   readonly current: boolean
 }
 
@@ -42,7 +45,8 @@ export async function listRuns(context: StoreContext): Promise<RunInfo[]> {
     const id = place.id ?? (await runIdAt(context, place))
     const head = list.head(id)
     if (head === undefined) infos.push(await unlisted(context, id))
-    // Importers note what they append, and there may be a hundred thousand of these: nothing is waited for.
+    // Importers note what they append, and there may be a hundred thousand of these: nothing is
+    // waited for.
     else if (head.summary.imported !== undefined) infos.push(infoOf(head, head.at[3], true))
     else infos.push(await listed(context, head))
   }
@@ -68,12 +72,18 @@ async function listed(context: StoreContext, head: RunHead): Promise<RunInfo> {
   return infoOf(head, bytesOf(segments), current)
 }
 
-/** The summary comes last: an object that is copied first and added to afterwards takes ten times as long. */
+/**
+ * The summary comes last: an object that is copied first and added to afterwards takes ten times as
+ * long.
+ */
 function infoOf({ summary, id, seq, hash }: RunHead, bytes: number, current: boolean): RunInfo {
   return { id, head: { seq, hash }, bytes, current, ...summary }
 }
 
-/** A run that the store's log does not know (its writer died early, or it was copied here): read its end. */
+/**
+ * A run that the store's log does not know (its writer died early, or it was copied here): read its
+ * end.
+ */
 async function unlisted(context: StoreContext, id: string): Promise<RunInfo> {
   const bytes = bytesOf((await segmentsOf(context, id)) ?? [])
   try {

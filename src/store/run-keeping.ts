@@ -1,6 +1,8 @@
 /**
- * What a writer does for its run beside appending: notes heads, seals objects, lays the log to rest.
- * None of it makes an append wait or fail: the events are safe already. Trouble is told as a notice.
+ * What a writer does for its run beside appending: notes heads, seals objects, lays the log to
+ * rest.
+ * None of it makes an append wait or fail: the events are safe already. Trouble is told as a
+ * notice.
  */
 import type { Hash } from '../core/hash.js'
 import {
@@ -24,13 +26,19 @@ export interface Kept {
   identity(): Promise<Hash | undefined>
 }
 
-/** Of a log whose writer was killed, opening reads at most about this part again, or `HEAD_EVERY_BYTES`. */
+/**
+ * Of a log whose writer was killed, opening reads at most about this part again, or
+ * `HEAD_EVERY_BYTES`.
+ */
 const SNAPSHOT_SHARE = 32
 
 export class RunKeeping {
   private notedSeq: number
   private notedBytes: number
-  /** The head when the log was opened, or -1 where it has just begun; what is behind it is not in a snapshot yet. */
+  /**
+   * The head when the log was opened, or -1 where it has just begun; what is behind it is not in a
+   * snapshot yet.
+   */
   private readonly openedSeq: number
   private snapshotBytes: number
   private noting: Promise<void> = Promise.resolve()
@@ -50,7 +58,10 @@ export class RunKeeping {
     this.openedSeq = notedSeq < 0 ? -1 : log.head().seq
   }
 
-  /** After an append: note the head where a turn ended or much was written, seal where there is much. */
+  /**
+   * After an append: note the head where a turn ended or much was written, seal where there is
+   * much.
+   */
   afterAppend(appended: { readonly turnEnded: boolean; readonly valueBytes: number }): void {
     this.valueBytes += appended.valueBytes
     if (this.valueBytes >= OPEN_OBJECTS_BYTES_MAX) {
@@ -66,7 +77,9 @@ export class RunKeeping {
       this.snapshotSoon(head)
   }
 
-  /** Not only when the writer lets go: after a kill, the whole of a long log would have to be read. */
+  /**
+   * Not only when the writer lets go: after a kill, the whole of a long log would have to be read.
+   */
   private snapshotSoon(head: Head): void {
     this.snapshotBytes = head.place.to
     // Taken now: by the time the head is known to be durable, the index has gone on.

@@ -1,6 +1,7 @@
 /**
  * A run as digests: enough to see where two runs differ without holding what they recorded.
- * Ids, seqs, times, salts and step keys are left out of every digest, so they never make a difference.
+ * Ids, seqs, times, salts and step keys are left out of every digest, so they never make a
+ * difference.
  */
 import { valueDigest } from '../core/canonical.js'
 import { DaglogError } from '../core/errors.js'
@@ -15,7 +16,10 @@ import {
 } from './exchange-outline.js'
 import type { RunView } from './run-view.js'
 
-/** A payload by its digest. The digests of equal payloads may differ where keys are in another order. */
+/**
+ * A payload by its digest. The digests of equal payloads may differ where keys are in another
+ * order.
+ */
 export interface PayloadPrint {
   readonly digest: string
   /** Of its exact bytes, where it lies out of line. */
@@ -42,8 +46,8 @@ export interface RunOutline {
 export type OutlinedView = Pick<RunView, 'id' | 'events' | 'event'>
 
 /**
- * What says nothing of what the run did (what was drawn shows where it is used); chunks are given whole by the message they make up, and what a
- * request began by the exchange.
+ * What says nothing of what the run did (what was drawn shows where it is used); chunks are given
+ * whole by the message they make up, and what a request began by the exchange.
  */
 const UNCOUNTED =
   /^(?:step|run|log|writer)\/|^redaction$|^tick$|^assistant\/chunk$|^http\/(?:start|import)$/
@@ -72,7 +76,9 @@ const LIGHT: Readonly<Record<string, RegExp>> = {
   [EXCHANGE_TYPE]: EXCHANGE_BODY,
 }
 
-/** The event whole, where more of it than that lies out of line: a long name, error or header may. */
+/**
+ * The event whole, where more of it than that lies out of line: a long name, error or header may.
+ */
 async function completed(view: OutlinedView, event: RunEvent, light: RegExp): Promise<RunEvent> {
   if (event.refs?.every(({ pointer }) => light.test(pointer)) ?? true) return event
   const whole = await view.event(event.seq).catch((error: unknown) => {
@@ -130,7 +136,9 @@ function withoutId(value: unknown): unknown {
 /** Causes deeper than this are compared as they are. */
 const CAUSES_MAX = 64
 
-/** An error without its stack and those of its causes: a stack is an annotation, not what happened. */
+/**
+ * An error without its stack and those of its causes: a stack is an annotation, not what happened.
+ */
 export function withoutStack(error: unknown, depth = 0): unknown {
   if (!isRecord(error) || depth === CAUSES_MAX) return error
   const { stack: _, ...rest } = error

@@ -1,7 +1,7 @@
 /**
  * The state of a run that is being written: what it is now, and what of it was acknowledged.
- * A change is shown as soon as it is on its way, so that the next one builds on it; where it comes to
- * nothing, the state is again what it was. Knows neither logs nor events.
+ * A change is shown as soon as it is on its way, so that the next one builds on it; where it comes
+ * to nothing, the state is again what it was. Knows neither logs nor events.
  */
 import type { Backend } from '../backend/backend.js'
 import type { EncodedData } from '../core/body.js'
@@ -32,7 +32,10 @@ export class RunState {
     return this.nodes
   }
 
-  /** The state now; `{}` where none was written. @throws OBJECT_MISSING, OBJECT_CORRUPT, RUN_NOT_FOUND */
+  /**
+   * The state now; `{}` where none was written.
+   * @throws OBJECT_MISSING, OBJECT_CORRUPT, RUN_NOT_FOUND
+   */
   get tree(): Tree {
     if (this.latest instanceof DaglogError) throw this.latest
     return this.latest ?? EMPTY
@@ -53,13 +56,18 @@ export class RunState {
     this.latest = this.settled
   }
 
-  /** Nodes that were named but did not get to the disk must not be counted on: they are forgotten. */
+  /**
+   * Nodes that were named but did not get to the disk must not be counted on: they are forgotten.
+   */
   private become(known: Known): void {
     this.nodes = new StateStore(this.backend, this.run)
     this.latest = known
   }
 
-  /** The state that an event would write, or undefined where it writes none. @throws VALUE_UNSUPPORTED */
+  /**
+   * The state that an event would write, or undefined where it writes none.
+   * @throws VALUE_UNSUPPORTED
+   */
   stateOf(type: string, data: unknown): Tree | undefined {
     if (type !== STATE_TYPE || !isStateData(data)) return undefined
     if (data.value instanceof Tree) return data.value
@@ -67,7 +75,10 @@ export class RunState {
     return near.set([], data.value)
   }
 
-  /** Make `tree` the state. What is returned must be handed on at once, or the mark before be gone back to. */
+  /**
+   * Make `tree` the state. What is returned must be handed on at once, or the mark before be gone
+   * back to.
+   */
   encode(tree: Tree): EncodedData {
     const large = [this.nodes.prepare(tree, '/value')]
     this.latest = tree
@@ -80,7 +91,9 @@ export class RunState {
     return () => this.become(latest)
   }
 
-  /** `appending` writes `tree`: that becomes what was acknowledged, or nothing on its way will be. */
+  /**
+   * `appending` writes `tree`: that becomes what was acknowledged, or nothing on its way will be.
+   */
   async follow<R>(tree: Tree, appending: Promise<R>): Promise<R> {
     try {
       const result = await appending

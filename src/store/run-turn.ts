@@ -1,7 +1,6 @@
 /**
  * A turn: one input drained, with everything that reaches a model logged in the right order, and
- * durable
- * before the model is called and before a tool's body runs.
+ * durable before the model is called and before a tool's body runs.
  * Whatever a model sees is in the log: a request that is not what the log says is refused.
  * @see docs/turns.md
  */
@@ -37,10 +36,8 @@ export interface Turn {
   user(content: Content, more?: Omit<UserMessage, 'content'>): Promise<Appended>
   /**
    * Ask a model. `request` comes from `run.request`; `call` sends it. Logs the header where it
-   * changed, the
-   * pieces of a stream as they come, and the message with its usage; a call that fails in the
-   * middle leaves
-   * what came as an interrupted message, and its error is thrown on.
+   * changed, the pieces of a stream as they come, and the message with its usage; a call that fails
+   * in the middle leaves what came as an interrupted message, and its error is thrown on.
    * @throws REQUEST_NOT_LOGGED where the request is not what the log says.
    */
   model<R>(request: R, call: ModelCall<R>, options?: ModelOptions): Promise<ModelReply>

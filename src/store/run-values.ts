@@ -1,7 +1,7 @@
 /**
  * Every value that a run refers to, in the order of its log.
- * Goes only as far as the run can be trusted: what recovery would cut is no part of it, and where anything
- * before that is not as it was written, the walk is refused rather than cut short.
+ * Goes only as far as the run can be trusted: what recovery would cut is no part of it, and where
+ * anything before that is not as it was written, the walk is refused rather than cut short.
  */
 import type { Backend } from '../backend/backend.js'
 import { type Ref, refsOf } from '../core/body.js'

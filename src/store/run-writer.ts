@@ -1,7 +1,6 @@
 /**
  * The writing side of a run: takes its lock, recovers it, keeps its index as the log grows, and
- * lets go
- * of the lock when nothing has happened for a while.
+ * lets go of the lock when nothing has happened for a while.
  * Knows how a run is opened and left; what is appended is `Run`'s business.
  */
 import { encodeData } from '../core/body.js'

@@ -74,7 +74,10 @@ async function withoutValues(
   return { type: 'salvage/event', data: encodeData({ seq, reason: cause.code }) }
 }
 
-/** What a salvaged run begins in: its source's frame 0, or where that is gone the head that was noted of it. */
+/**
+ * What a salvaged run begins in: its source's frame 0, or where that is gone the head that was
+ * noted of it.
+ */
 export async function salvageLink(
   context: StoreContext,
   source: RunView,

@@ -4,7 +4,8 @@
 import { DaglogError } from '../core/errors.js'
 
 /**
- * The part of Standard Schema (standardschema.dev, version 1) that we use: any of its validators fits.
+ * The part of Standard Schema (standardschema.dev, version 1) that we use: any of its validators
+ * fits.
  */
 export interface StandardSchema {
   readonly '~standard': {

@@ -1,6 +1,6 @@
 /**
- * Bodies of exchanges that were recorded with a content-encoding, without it: nobody looks for the bytes
- * of a packed text.
+ * Bodies of exchanges that were recorded with a content-encoding, without it: nobody looks for the
+ * bytes of a packed text.
  */
 import { readableRefsOf } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
@@ -51,7 +51,9 @@ function packedSides(data: unknown): Side[] {
   })
 }
 
-/** The data of an event; undefined where it is gone, which is told by whoever reads it as it lies. */
+/**
+ * The data of an event; undefined where it is gone, which is told by whoever reads it as it lies.
+ */
 export async function wholeData(view: Pick<RunView, 'event'>, seq: number): Promise<unknown> {
   try {
     return (await view.event(seq))?.data

@@ -60,8 +60,8 @@ export class Pattern {
 
   /** Places in one piece of text. */
   *inPiece(bytes: Buffer, base = 0): Generator<Found> {
-    // Of bytes that are no text, each is a character: their places must not shift. So it is in ASCII,
-    // which is the same either way, and faster to take this one.
+    // Of bytes that are no text, each is a character: their places must not shift. So it is in
+    // ASCII, which is the same either way, and faster to take this one.
     const isPlain = isAscii(bytes) || !isUtf8(bytes)
     this.text = bytes.toString(isPlain ? 'latin1' : 'utf8')
     this.run()

@@ -87,7 +87,8 @@ export class Search {
   }
 
   /**
-   * The same in what readers derive of these types: made again, and searched as the JSON that it would be.
+   * The same in what readers derive of these types: made again, and searched as the JSON that it
+   * would be.
    * Nothing where no types were asked for: it all stands in the raw lines.
    */
   async *derived(view: RunView): AsyncGenerator<SearchHit> {

@@ -8,7 +8,9 @@ import type { Head } from './log-walk.js'
 
 export class Settled {
   head: Head | undefined
-  /** Values that are missing or wrong; what that means depends on whether their event is settled. */
+  /**
+   * Values that are missing or wrong; what that means depends on whether their event is settled.
+   */
   readonly broken: { readonly seq: number; readonly error: DaglogError }[] = []
   private durableSeq: number
   private candidate: Head | undefined

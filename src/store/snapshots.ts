@@ -22,7 +22,10 @@ export class Snapshots {
     private readonly notices: Notices,
   ) {}
 
-  /** The state under `key` and the head it was taken at; undefined where there is none that still fits. */
+  /**
+   * The state under `key` and the head it was taken at; undefined where there is none that still
+   * fits.
+   */
   async read(key: string, reader: LogReader, shape: LogShape): Promise<SnapshotFile | undefined> {
     try {
       const bytes = await this.backend.readCache(key)
@@ -50,7 +53,9 @@ export class Snapshots {
   }
 }
 
-/** The snapshot, or undefined where it is not as it was written: a changed number would be believed. */
+/**
+ * The snapshot, or undefined where it is not as it was written: a changed number would be believed.
+ */
 function parse(bytes: Buffer): SnapshotFile | undefined {
   const end = bytes.indexOf('\n')
   const text = bytes.subarray(end + 1)

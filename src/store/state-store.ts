@@ -35,8 +35,8 @@ export class StateStore {
   }
 
   /**
-   * Name what is new of a state. The caller must store `objects` with the event; where that fails, this
-   * store counts on objects that are not there and must be dropped.
+   * Name what is new of a state. The caller must store `objects` with the event; where that fails,
+   * this store counts on objects that are not there and must be dropped.
    */
   prepare(tree: Tree, pointer: string): PreparedValue {
     this.fresh = []

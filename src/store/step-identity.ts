@@ -46,7 +46,9 @@ export function enterKey(step: {
 
 const lineages = new WeakMap<RunView, Promise<Hash>>()
 
-/** What idempotency keys are made of: the identity of the run, the same for all who go on with it. */
+/**
+ * What idempotency keys are made of: the identity of the run, the same for all who go on with it.
+ */
 export function lineageOf(run: RunView): Promise<Hash> {
   const known = lineages.get(run)
   if (known !== undefined) return known

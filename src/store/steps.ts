@@ -1,7 +1,7 @@
 /**
  * A step: one unit of work, recorded with its input before and its outcome after it.
- * Nests by async context, and has an identity that does not depend on timing: parent, name, input and
- * how often that came before.
+ * Nests by async context, and has an identity that does not depend on timing: parent, name, input
+ * and how often that came before.
  * @see docs/format.md#steps
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -36,8 +36,7 @@ export interface StepOptions {
   readonly ignore?: readonly string[]
   /**
    * Of a step that began and never ended, so that nobody knows whether it was done: look, and say.
-   * Asked
-   * for when a run is resumed, before the body is run again.
+   * Asked for when a run is resumed, before the body is run again.
    */
   readonly check?: (step: Step) => StepCheck | Promise<StepCheck>
 }
@@ -61,8 +60,7 @@ export interface Step {
   readonly input: any
   /**
    * For services that take one: the same on each retry and resume of this step, another in a fork.
-   * It
-   * does not make anything happen exactly once by itself.
+   * It does not make anything happen exactly once by itself.
    */
   readonly idempotencyKey: string
   /** A step inside this one, also where async context got lost. */
@@ -111,10 +109,8 @@ export type StepOutcome<R> =
 
 /**
  * Session events that are one with a step: after a crash they are there together with its start or
- * its
- * end, or not at all. They are a function of what the step was given and gave, so that whoever
- * answers a
- * step from a log writes the same ones.
+ * its end, or not at all. They are a function of what the step was given and gave, so that whoever
+ * answers a step from a log writes the same ones.
  */
 export interface StepEvents<R> {
   /** Right after `step/start`. */

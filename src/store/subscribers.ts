@@ -1,6 +1,6 @@
 /**
- * Who wants to be told of new values of projections, and how they are told: finished values, once they
- * are durable, each with the last event that it knows.
+ * Who wants to be told of new values of projections, and how they are told: finished values, once
+ * they are durable, each with the last event that it knows.
  */
 import type { AnyProjection, Projection } from '../fold/projection.js'
 import { checkSame, type Registry } from '../fold/registry.js'

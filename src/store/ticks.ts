@@ -1,9 +1,9 @@
 /**
- * Values that are another each time, recorded where they are drawn: time, random numbers, ids. Each has a
- * key like a step's, in the place of the step it is drawn in, so a function that is run again is given
- * the same; a draw more in one place changes none in another.
- * A value waits in memory for the next event, and stands before it in the same append: whatever was done
- * with it comes later in the log, and is never durable without it.
+ * Values that are another each time, recorded where they are drawn: time, random numbers, ids. Each
+ * has a key like a step's, in the place of the step it is drawn in, so a function that is run again
+ * is given the same; a draw more in one place changes none in another.
+ * A value waits in memory for the next event, and stands before it in the same append: whatever was
+ * done with it comes later in the log, and is never durable without it.
  * @see docs/again.md
  */
 import crypto from 'node:crypto'

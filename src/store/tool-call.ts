@@ -1,7 +1,6 @@
 /**
  * A tool that a model asked for, as a step: the call durable before the body runs, the result with
- * the
- * step's end in one atomic append.
+ * the step's end in one atomic append.
  */
 import type { Content, Part } from '../core/content.js'
 import { encodeValue } from '../core/encode.js'

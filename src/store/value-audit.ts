@@ -1,5 +1,6 @@
 /**
- * The values of a run under audit: each object is read and hashed once, however many events refer to it.
+ * The values of a run under audit: each object is read and hashed once, however many events refer
+ * to it.
  */
 import type { Ref } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'

@@ -10,7 +10,10 @@ import type { StoredObject } from '../core/object.js'
 import { RopeWriter } from '../value/rope.js'
 import type { Run } from './run.js'
 
-/** New objects go to the store once they are this many bytes: several times as many are in memory then. */
+/**
+ * New objects go to the store once they are this many bytes: several times as many are in memory
+ * then.
+ */
 const FLUSH_BYTES = 2 * DIRECT_PACK_BYTES_MIN
 
 export class ValueStream {

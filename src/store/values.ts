@@ -51,7 +51,10 @@ export class ValueWriter {
   }
 }
 
-/** A value is over the inline limit, so its memory is its own and never a slice of Node's shared pool. */
+/**
+ * A value is over the inline limit, so its memory is its own and never a slice of Node's shared
+ * pool.
+ */
 function owned(bytes: Uint8Array, value: Uint8Array): Uint8Array {
   return bytes.buffer === value.buffer ? bytes : Buffer.from(bytes)
 }
@@ -137,15 +140,16 @@ export function missing(hash: Hash, ref: Ref, by: Referrer): DaglogError {
 }
 
 /**
- * Whether the root of a value is in the store. Children are written before their parents, and a torn
- * file of objects ends at its first bad one: where a root is, what it needs is.
+ * Whether the root of a value is in the store. Children are written before their parents, and a
+ * torn file of objects ends at its first bad one: where a root is, what it needs is.
  */
 export async function hasValue(backend: Backend, ref: Ref, run: string): Promise<boolean> {
   return backend.hasObject(ref.root, run)
 }
 
 /**
- * Every object of a value, children before parents, each once; without its bytes where it is missing.
+ * Every object of a value, children before parents, each once; without its bytes where it is
+ * missing.
  * @param seen What earlier walks have met and need not be met again; what is met is added to it.
  */
 export async function* valueObjects(
@@ -179,7 +183,9 @@ export async function* valueObjects(
   }
 }
 
-/** How an object is read is part of what was met: the bytes of a node may also be what a user wrote. */
+/**
+ * How an object is read is part of what was met: the bytes of a node may also be what a user wrote.
+ */
 function seenAs(hash: Hash, kind: ObjectKind): string {
   return kind === 'blob' ? `blob ${hash}` : hash
 }

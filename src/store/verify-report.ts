@@ -8,9 +8,10 @@ import { type Damage, FAULTS, type Torn } from './log-tail.js'
 import type { BadLine } from './log-walk.js'
 
 /**
- * How much is proven. `self-consistent`: no edit, reorder or removal inside by someone who could not
- * recompute the chain. `head-log`: also no cut and no rewrite of what the head covers, by someone who
- * could not edit the store's log too. `anchored`: the same against a head kept elsewhere.
+ * How much is proven. `self-consistent`: no edit, reorder or removal inside by someone who could
+ * not recompute the chain. `head-log`: also no cut and no rewrite of what the head covers, by
+ * someone who could not edit the store's log too. `anchored`: the same against a head kept
+ * elsewhere.
  */
 export type VerifyLevel = 'none' | 'self-consistent' | 'head-log' | 'anchored'
 

@@ -47,7 +47,9 @@ export async function verifyStore(
   }
 }
 
-/** The runs that are there, and those that the store's log knows and that are gone without a word. */
+/**
+ * The runs that are there, and those that the store's log knows and that are gone without a word.
+ */
 async function allRuns(context: StoreContext, list: RunList): Promise<string[]> {
   const ids = new Set<string>()
   for (const place of await context.backend.listRuns()) ids.add(await runIdAt(context, place))

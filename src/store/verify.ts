@@ -1,6 +1,6 @@
 /**
- * The audit of a run: recomputes every hash from the bytes as they are stored, and says how far that
- * proves anything. Reads only; repairs nothing.
+ * The audit of a run: recomputes every hash from the bytes as they are stored, and says how far
+ * that proves anything. Reads only; repairs nothing.
  * @see docs/format.md#what-verify-proves
  */
 import { parseBody, type Ref, refsOf } from '../core/body.js'
@@ -229,7 +229,10 @@ class Audit {
     for (const error of await this.values.check(refs, seq)) settled.broken.push({ seq, error })
   }
 
-  /** A missing object is damage under a frame that was durable, and a torn end under one that was not. */
+  /**
+   * A missing object is damage under a frame that was durable, and a torn end under one that was
+   * not.
+   */
   private async checkPending(settled: Settled, tail: Tail | undefined): Promise<void> {
     const standsTo = tail?.torn === undefined ? Number.POSITIVE_INFINITY : (tail.head?.seq ?? -1)
     for (const { seq, error } of settled.broken) {
@@ -243,7 +246,10 @@ class Audit {
     }
   }
 
-  /** Bytes after a segment's counted end: those that a later `log/recovered` names are evidence, not stray. */
+  /**
+   * Bytes after a segment's counted end: those that a later `log/recovered` names are evidence, not
+   * stray.
+   */
   private async unexplained(stray: readonly Stray[]): Promise<readonly Stray[]> {
     const left: Stray[] = []
     for (const { segment, offset, bytes } of stray) {

@@ -1,6 +1,7 @@
 /**
- * A walk over the recorded steps of a run: each in order of start, its payloads read and held against
- * their hashes. Runs nothing and writes nothing; what cannot be read is told, and the walk goes on.
+ * A walk over the recorded steps of a run: each in order of start, its payloads read and held
+ * against their hashes. Runs nothing and writes nothing; what cannot be read is told, and the walk
+ * goes on.
  */
 import { DaglogError, type ErrorCode } from '../core/errors.js'
 import type { RunEvent } from '../core/event.js'
@@ -98,7 +99,9 @@ interface ReadEvent {
 
 const STEP_TYPES = ['step/start', 'step/end'] as const
 
-/** Step events with their payloads; an event whose payloads cannot be loaded comes with a problem. */
+/**
+ * Step events with their payloads; an event whose payloads cannot be loaded comes with a problem.
+ */
 async function* stepEvents(view: WalkedView): AsyncGenerator<ReadEvent, void> {
   let from = 0
   for (;;) {
@@ -201,7 +204,9 @@ class Walked {
     }
   }
 
-  /** A gap that a salvaged run recorded is an event with a hash; one that the reader found has none. */
+  /**
+   * A gap that a salvaged run recorded is an event with a hash; one that the reader found has none.
+   */
   #gap(event: RunEvent): void {
     if (event.hash !== '') {
       this.#gaps += 1

@@ -1,6 +1,6 @@
 /**
- * The messages of a run with those of the session that it goes on from, where a transcript refers to
- * that one instead of holding a copy (`history_base` of Codex).
+ * The messages of a run with those of the session that it goes on from, where a transcript refers
+ * to that one instead of holding a copy (`history_base` of Codex).
  * @see docs/codex.md#forks-by-reference
  */
 import type { ImportLines } from '../core/event-map.js'
@@ -18,7 +18,10 @@ type Before = NonNullable<Referred['from']>['before']
 /** Where a history begins that is in another session. */
 export interface HistoryBeginning {
   readonly session: string
-  /** The run that holds it; undefined where that is not in this store: then its messages are missing. */
+  /**
+   * The run that holds it; undefined where that is not in this store: then its messages are
+   * missing.
+   */
   readonly run: string | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
  * The suite that every backend must pass, written against `Backend` alone.
- * Uses no test runner of its own: pass `describe` and `it` of whichever runs it. A test of an ability that
- * a backend does not have (`can`) passes without doing anything.
+ * Uses no test runner of its own: pass `describe` and `it` of whichever runs it. A test of an
+ * ability that a backend does not have (`can`) passes without doing anything.
  */
 import type { ContractOptions } from './contract-case.js'
 import { endsContract, logsContract } from './contract-logs.js'
@@ -13,8 +13,7 @@ import { fencingContract, writersContract } from './contract-writers.js'
  * Define the suite.
  *
  * ```ts
- * import { describe, it } from 'node:test'
- * import { backendContract } from 'daglog/testing'
+ * import { describe, it } from 'node:test' import { backendContract } from 'daglog/testing'
  * backendContract('mine', { describe, it, open: async () => ({ backend: await freshPlace() }) })
  * ```
  * @param name Of the backend, for the names of tests.

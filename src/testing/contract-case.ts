@@ -1,5 +1,6 @@
 /**
- * How a contract's tests are run: over a fresh store each, with whatever test runner the caller has.
+ * How a contract's tests are run: over a fresh store each, with whatever test runner the caller
+ * has.
  * Knows runners and stores only; what must hold is in the other `contract-*.ts` files.
  */
 import { strict as assert } from 'node:assert'

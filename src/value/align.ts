@@ -94,8 +94,8 @@ function sharedIndexes(
 const NOWHERE = -1
 
 /**
- * Diagonal k holds the places (x, y) with x - y = k. Row d holds, for k = -d, -d + 2, ..., d, how far
- * (as x) a path of d edits gets on k; its i-th entry is k = 2i - d.
+ * Diagonal k holds the places (x, y) with x - y = k. Row d holds, for k = -d, -d + 2, ..., d, how
+ * far (as x) a path of d edits gets on k; its i-th entry is k = 2i - d.
  */
 class Search {
   readonly #left: Int32Array
@@ -118,7 +118,10 @@ class Search {
     return cut
   }
 
-  /** Search from the start on, up to the end or `editsMax` edits. @returns Whether it got to the end. */
+  /**
+   * Search from the start on, up to the end or `editsMax` edits.
+   * @returns Whether it got to the end.
+   */
   #part(editsMax: number): boolean {
     const width = this.#left.length - this.#leftFrom
     const height = this.#right.length - this.#rightFrom

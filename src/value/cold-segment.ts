@@ -1,13 +1,14 @@
 /**
  * A part of a log at rest: its lines in compressed blocks, and where each lies.
- * Gives back the exact bytes at any offset, a block at a time. A block that is not as it was written
- * reads as zeros of its length: to whoever reads the log that is a gap, and what lies around it stays
- * readable.
+ * Gives back the exact bytes at any offset, a block at a time. A block that is not as it was
+ * written reads as zeros of its length: to whoever reads the log that is a gap, and what lies
+ * around it stays readable.
  *
  *   "dagcold" 1 | block ... | footer
  *   block:  "B", codec, u16 0, u32 original, u32 rest, u32 salts, u32 stored, u32 crc,
  *           u64 seq, prev (32 bytes) | salts | stored
- *   footer: u32 (original, bytes) of each block, u64 seq, hash (32 bytes), u32 blocks, u32 crc, "dagcold" E
+ * footer: u32 (original, bytes) of each block, u64 seq, hash (32 bytes), u32 blocks, u32 crc,
+ * "dagcold" E
  * @see docs/format.md#cold-segments
  */
 import { promisify } from 'node:util'
@@ -28,7 +29,9 @@ const HEADER_BYTES = 64
 const CRC_AT = 20
 const SEQ_AT = 24
 const PREV_AT = 32
-/** Footer without its table, in bytes: place, count, crc, magic. No two files that differ end alike. */
+/**
+ * Footer without its table, in bytes: place, count, crc, magic. No two files that differ end alike.
+ */
 export const FOOTER_BYTES = 8 + 32 + 4 + 4 + END_MAGIC.length
 const ROW_BYTES = 8
 const LF = 0x0a
@@ -160,7 +163,9 @@ interface BlockPlace {
   readonly bytes: number
 }
 
-/** @throws FRAME_INVALID where the footer, or the file's first bytes, are not as they were written. */
+/**
+ * @throws FRAME_INVALID where the footer, or the file's first bytes, are not as they were written.
+ */
 export function readFooter(
   file: ReadBytes,
   bytes: number,
@@ -239,8 +244,8 @@ export class ColdReader {
   }
 
   /**
-   * Never refuses: where the footer is damaged the blocks are found one after the other, up to the first
-   * that cannot be. What `file` throws passes through, here and in `read`.
+   * Never refuses: where the footer is damaged the blocks are found one after the other, up to the
+   * first that cannot be. What `file` throws passes through, here and in `read`.
    * @param onDamage Told of a damaged footer, and of each block that reads as zeros.
    */
   static open(file: ReadBytes, bytes: number, onDamage: (reason: string) => void): ColdReader {
@@ -297,7 +302,8 @@ export class ColdReader {
     const expected = index + 1 < this.blocks.length ? this.placeOf(index + 1) : this.end
     try {
       const { lines, next } = decodeBlock(block)
-      // What is computed again is always consistent in itself: only its neighbours can tell that it is not what was there.
+      // What is computed again is always consistent in itself: only its neighbours can tell that it
+      // is not what was there.
       if (lines.length === original && next.seq === expected.seq && next.prev === expected.prev)
         return lines
       this.onDamage(`block ${index} does not lead to the block after it`)

@@ -12,8 +12,8 @@ export const CHANGES_MAX = 1000
 /** One place that differs. `left` and `right` are the values themselves, not copies. */
 export interface JsonChange {
   /**
-   * Where: in the right value; for a `remove` in the left one. So each pointer can be looked up in the
-   * value that has something there.
+   * Where: in the right value; for a `remove` in the left one. So each pointer can be looked up in
+   * the value that has something there.
    */
   readonly pointer: string
   readonly op: 'add' | 'remove' | 'replace'
@@ -30,15 +30,19 @@ export interface JsonDiff {
   readonly changes: readonly JsonChange[]
   /** Changes beyond the limit, counted only. */
   readonly more: number
-  /** True where two lists were too different to be aligned in the best way: all changes are true, but fewer might do. */
+  /**
+   * True where two lists were too different to be aligned in the best way: all changes are true,
+   * but fewer might do.
+   */
   readonly cut: boolean
 }
 
 const SAME: JsonDiff = { changes: [], more: 0, cut: false }
 
 /**
- * Compare two values: JSON, and what daglog records besides (undefined, NaN, -0, infinities, bigint,
- * Date, Uint8Array). The order of keys does not count. Elements of lists are aligned by what they are.
+ * Compare two values: JSON, and what daglog records besides (undefined, NaN, -0, infinities,
+ * bigint, Date, Uint8Array). The order of keys does not count. Elements of lists are aligned by
+ * what they are.
  * Depth costs memory, not stack; values must not contain themselves.
  */
 export function diffJson(

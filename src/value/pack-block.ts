@@ -3,9 +3,9 @@
  * Knows neither other blocks nor the index.
  *
  * A block stores no object's name. Names follow from the bytes, so a block that is read is hashed
- * whole, and what it yields is proven. Names inside objects (what a rope or tree node refers to) are
- * the other bytes that do not compress: where the object meant lies earlier in the same block, the
- * 32 bytes are lifted out and their position and the object's number kept instead.
+ * whole, and what it yields is proven. Names inside objects (what a rope or tree node refers to)
+ * are the other bytes that do not compress: where the object meant lies earlier in the same block,
+ * the 32 bytes are lifted out and their position and the object's number kept instead.
  *
  *   table    per object one varint: length * 4 + kind
  *   payload  the objects' bytes without the lifted hashes; then per lifted hash two varints: bytes
@@ -58,7 +58,10 @@ export class PackBlock {
     private readonly bytes: Buffer,
   ) {}
 
-  /** The object with this number. Its bytes are a view of the block: not to be written, copied to be kept. */
+  /**
+   * The object with this number. Its bytes are a view of the block: not to be written, copied to be
+   * kept.
+   */
   at(number: number): StoredObject {
     const start = number === 0 ? 0 : this.ends[number - 1]!
     return {
@@ -205,7 +208,9 @@ interface BlockTable {
   readonly ends: Uint32Array
 }
 
-/** Kinds and ends of all objects. What they add up to is bounded before anything that large is made. */
+/**
+ * Kinds and ends of all objects. What they add up to is bounded before anything that large is made.
+ */
 function decodeTable(table: Buffer, header: BlockHeader, place: PackPlace): BlockTable {
   const kinds: ObjectKind[] = []
   const ends = new Uint32Array(header.objects)

@@ -76,7 +76,9 @@ export class PackReader {
     return this.index.pack
   }
 
-  /** Whether the index names the first half of `hash`. No is certain; a yes is for `has` to prove. */
+  /**
+   * Whether the index names the first half of `hash`. No is certain; a yes is for `has` to prove.
+   */
   mayHave(hash: Hash): boolean {
     return this.index.find(Buffer.from(hash, 'hex')).length > 0
   }
@@ -145,8 +147,8 @@ export class PackReader {
   }
 
   /**
-   * All objects in the order they were written, one block in memory at a time. Their bytes are views
-   * of it. Throws PACK_INVALID at the first damaged block.
+   * All objects in the order they were written, one block in memory at a time. Their bytes are
+   * views of it. Throws PACK_INVALID at the first damaged block.
    */
   *objects(): Generator<StoredObject> {
     for (const place of this.index.blocks) {
@@ -156,7 +158,9 @@ export class PackReader {
     }
   }
 
-  /** All names in the order the objects were written. Decodes every block, for packs store no names. */
+  /**
+   * All names in the order the objects were written. Decodes every block, for packs store no names.
+   */
   *hashes(): Generator<Hash> {
     for (const { hash } of this.objects()) yield hash
   }

@@ -30,7 +30,9 @@ import type { PackSource } from './pack-reader.js'
 /** How much is read at once where no block says how long it is. */
 const SCAN_BYTES = 1024 * 1024
 
-/** Bytes checked at most in search of the next whole block: a hostile pack could ask for far more. */
+/**
+ * Bytes checked at most in search of the next whole block: a hostile pack could ask for far more.
+ */
 const SEARCH_BYTES_MAX = 1024 * 1024 * 1024
 
 /** An index, and what was wrong with the pack it was made from. */

@@ -46,7 +46,8 @@ export interface PackWritten {
  * @param sink Takes the pack's bytes in order, and may keep them. Write to a temporary file, sync,
  *   and rename to the name that is returned.
  * @throws OBJECT_CORRUPT for an object whose bytes are not what its name says, LIMIT_EXCEEDED for
- *   one that is too large, and whatever `objects` or `sink` throw. What the sink took is then no pack.
+ * one that is too large, and whatever `objects` or `sink` throw. What the sink took is then no
+ * pack.
  */
 export async function writePack(
   objects: Iterable<StoredObject> | AsyncIterable<StoredObject>,

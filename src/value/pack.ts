@@ -7,8 +7,8 @@
  *            | payload bytes u32 | stored bytes u32 | crc u32 | table | stored payload
  *   footer   'E' | 0, 3 bytes | blocks u32 | objects u32 | bytes of all objects u64 | crc u32
  *
- * Integers are little-endian. A CRC-32 covers all of its block or footer but itself. A pack is named
- * by the SHA-256 of its bytes.
+ * Integers are little-endian. A CRC-32 covers all of its block or footer but itself. A pack is
+ * named by the SHA-256 of its bytes.
  * @see docs/format.md#packs
  */
 import { crc32 } from 'node:zlib'
@@ -16,10 +16,14 @@ import { DaglogError } from '../core/errors.js'
 import type { Hash } from '../core/hash.js'
 import { OBJECT_KINDS, type ObjectKind, type StoredObject } from '../core/object.js'
 
-/** Positioned read, like `pread`: exactly `byteCount` bytes, or fewer where the file ends before. */
+/**
+ * Positioned read, like `pread`: exactly `byteCount` bytes, or fewer where the file ends before.
+ */
 export type ReadBytes = (fromByte: number, byteCount: number) => Uint8Array
 
-/** Largest object, in bytes. Ropes keep objects at a few KiB; one this large has a block of its own. */
+/**
+ * Largest object, in bytes. Ropes keep objects at a few KiB; one this large has a block of its own.
+ */
 export const OBJECT_BYTES_MAX = 256 * 1024 * 1024
 
 /** Most objects in one block. */
@@ -49,7 +53,10 @@ export const FOOTER_BYTES = 24
 export const BLOCK_MARK = 0x42 // B
 export const FOOTER_MARK = 0x45 // E
 
-/** Longest block that `decodeBlockHeader` accepts, in bytes: one object of the largest size, and room. */
+/**
+ * Longest block that `decodeBlockHeader` accepts, in bytes: one object of the largest size, and
+ * room.
+ */
 export const BLOCK_BYTES_MAX = OBJECT_BYTES_MAX + 64 * 1024
 
 /** Where in which pack something is, for errors. */

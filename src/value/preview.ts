@@ -15,7 +15,9 @@ export interface Preview {
   readonly bytes: number
 }
 
-/** What a value looks like: texts in quotes, bytes in hex, the rest as JSON; `…` where it is cut. */
+/**
+ * What a value looks like: texts in quotes, bytes in hex, the rest as JSON; `…` where it is cut.
+ */
 export function previewOf(value: unknown, lengthMax = PREVIEW_LENGTH_MAX): Preview {
   if (typeof value === 'string') {
     // One more than fits, so that what is cut shows as cut.

@@ -1,7 +1,7 @@
 /**
  * Long texts, bytes and integers: contents that are objects of their own.
- * This file is the only one that knows how such a content is cut: as one blob while it is short, as a
- * rope above that, so that an insertion stores what is around it and no more.
+ * This file is the only one that knows how such a content is cut: as one blob while it is short, as
+ * a rope above that, so that an insertion stores what is around it and no more.
  */
 import { Buffer } from 'node:buffer'
 import { type Hash, sha256 } from '../core/hash.js'
@@ -38,7 +38,9 @@ function drop(): void {
   // Only the name is wanted.
 }
 
-/** The kind of the object for a content of `length` bytes. No rope of more than a blob is a blob. */
+/**
+ * The kind of the object for a content of `length` bytes. No rope of more than a blob is a blob.
+ */
 export function longKind(length: number): 'blob' | 'rope' {
   return length <= TREE_BLOB_BYTES_MAX ? 'blob' : 'rope'
 }

@@ -1,7 +1,7 @@
 /**
  * Numbers for values: equal values have equal numbers, so that comparing them again costs nothing.
- * What is equal is what daglog records alike: the order of keys does not matter; -0 is not 0, NaN is
- * NaN, a date is no text.
+ * What is equal is what daglog records alike: the order of keys does not matter; -0 is not 0, NaN
+ * is NaN, a date is no text.
  */
 import { sha256 } from '../core/hash.js'
 

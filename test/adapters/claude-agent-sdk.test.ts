@@ -1,6 +1,6 @@
 /**
- * A session store for the Claude Agent SDK, held to what its documentation says of one, to the SDK's own
- * in-memory store, and to the SDK's functions that read and change stored sessions.
+ * A session store for the Claude Agent SDK, held to what its documentation says of one, to the
+ * SDK's own in-memory store, and to the SDK's functions that read and change stored sessions.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

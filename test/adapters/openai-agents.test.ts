@@ -289,7 +289,8 @@ describe.skipIf(real.skip !== undefined)("beside the SDK's own session", () => {
         let store = await openStore(backend)
         let ours = openAiSession(await store.run('r'))
         const theirs = new MemorySession({ sessionId: 'r' })
-        // Theirs forgets its operations when it is cleared; ours does not, so none is asked for again.
+        // Theirs forgets its operations when it is cleared; ours does not, so none is asked for
+        // again.
         let clearings = 0
         for (const [name, argument] of commands) {
           if (name === 'reopen') {

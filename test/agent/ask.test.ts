@@ -1,5 +1,6 @@
 /**
- * Questions to people: answered in the process, from another one, too late, after a kill, and by a log.
+ * Questions to people: answered in the process, from another one, too late, after a kill, and by a
+ * log.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

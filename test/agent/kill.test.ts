@@ -1,6 +1,6 @@
 /**
- * A function killed with SIGKILL and resumed, again and again, in real processes: the same result, and
- * nothing that ended is run again.
+ * A function killed with SIGKILL and resumed, again and again, in real processes: the same result,
+ * and nothing that ended is run again.
  * Short in CI; DAGLOG_LONG=1 makes it more rounds.
  */
 import { spawn } from 'node:child_process'

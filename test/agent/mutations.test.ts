@@ -1,6 +1,6 @@
 /**
- * One change in one place of a program is reported as exactly that, at the right step and pointer; and
- * nothing is ever accepted in silence.
+ * One change in one place of a program is reported as exactly that, at the right step and pointer;
+ * and nothing is ever accepted in silence.
  */
 import { expect, it } from 'vitest'
 import { pointerKeys } from '../../src/core/pointer.js'

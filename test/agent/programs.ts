@@ -1,6 +1,6 @@
 /**
- * Random programs over steps: nested sequences, all, race, any, allSettled, retries, steps in steps,
- * errors, cancellations; and how they are run with latencies that a seed decides.
+ * Random programs over steps: nested sequences, all, race, any, allSettled, retries, steps in
+ * steps, errors, cancellations; and how they are run with latencies that a seed decides.
  */
 import type { Run, Step } from '../../src/index.js'
 

@@ -1,6 +1,6 @@
 /**
- * Random programs: a replay always equals the recording, and a run that was killed anywhere resumes to a
- * result that its own log explains.
+ * Random programs: a replay always equals the recording, and a run that was killed anywhere resumes
+ * to a result that its own log explains.
  * Short in CI; DAGLOG_LONG=1 runs thousands. Seeds are printed: DAGLOG_SEED repeats.
  */
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,6 @@
 /**
- * Turns, model calls and tools of a function that is run again: the same history, with no model asked.
+ * Turns, model calls and tools of a function that is run again: the same history, with no model
+ * asked.
  */
 import { expect, it } from 'vitest'
 import { memory, messages, openStore, type Run, turns } from '../../src/index.js'

@@ -1,5 +1,6 @@
 /**
- * A function with turns: its replay writes the same session, and a changed request is told by message.
+ * A function with turns: its replay writes the same session, and a changed request is told by
+ * message.
  */
 import { expect, it } from 'vitest'
 import { memory, messages, openStore, type Run } from '../../src/index.js'

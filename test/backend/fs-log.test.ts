@@ -330,8 +330,8 @@ describe('a log on a disk that fails', () => {
     }
   })
 
-  // A short write, then a pause; meanwhile somebody takes over and counts what is there. If the write then
-  // failed and were cut back, bytes would be gone that the new writer has named.
+  // A short write, then a pause; meanwhile somebody takes over and counts what is there. If the
+  // write then failed and were cut back, bytes would be gone that the new writer has named.
   it('does not cut back what a new writer has counted', async () => {
     const store = freshSimulated()
     const world = new FakeProcesses()
@@ -437,9 +437,10 @@ describe('a log after a power loss', () => {
     }
   })
 
-  // The writer counts what it reads after opening as durable. A paused writer can still add to the old segment
-  // between the sync in openWriter and that read; those bytes are counted in `previous.length` and are not
-  // durable, so a power loss then looks like damage. Lengths must be taken before the sync, or synced after.
+  // The writer counts what it reads after opening as durable. A paused writer can still add to the
+  // old segment between the sync in openWriter and that read; those bytes are counted in
+  // `previous.length` and are not durable, so a power loss then looks like damage. Lengths must be
+  // taken before the sync, or synced after.
   it('has no bytes that the new writer counted and nobody synced', async () => {
     const store = freshSimulated()
     const world = new FakeProcesses()

@@ -151,8 +151,9 @@ describe('open objects', () => {
     expect(fileText(disk, PATH).length).toBeGreaterThanOrEqual(before)
   })
 
-  // A fenced writer that still puts cuts what the new writer is in the middle of writing, and seals and removes
-  // the file under it. The file needs a fence of its own, as the log has: one for each segment, say.
+  // A fenced writer that still puts cuts what the new writer is in the middle of writing, and seals
+  // and removes the file under it. The file needs a fence of its own, as the log has: one for each
+  // segment, say.
   it('of a new writer are safe from the old one', async () => {
     const { disk, backend, world } = await written()
     await backend.putObjects('r', [blob('old')], OPEN)

@@ -1,5 +1,6 @@
 /**
- * Packs on disk: found, indexed again, merged and swept, beside others who read and whenever power is lost.
+ * Packs on disk: found, indexed again, merged and swept, beside others who read and whenever power
+ * is lost.
  */
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

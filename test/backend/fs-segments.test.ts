@@ -133,7 +133,9 @@ describe('a segment', () => {
   })
 })
 
-/** Plays `rest` on a simulated disk and calls `visit` before each of its calls and after the last. */
+/**
+ * Plays `rest` on a simulated disk and calls `visit` before each of its calls and after the last.
+ */
 async function eachMomentOfRest(
   store: TestStore<SimulatedDisk>,
   visit: (what: string) => void,

@@ -1,8 +1,8 @@
 /**
  * Every order in which the disk calls of several processes can fall.
- * A process is a function of a disk. It is run again and again from its start: what its earlier calls
- * returned is given to it again, then it goes one call further, and is stopped. So code that blocks can be
- * stopped between any two of its calls, as the kernel may.
+ * A process is a function of a disk. It is run again and again from its start: what its earlier
+ * calls returned is given to it again, then it goes one call further, and is stopped. So code that
+ * blocks can be stopped between any two of its calls, as the kernel may.
  */
 import { createHash } from 'node:crypto'
 import type { Disk, DiskFile } from '../../src/backend/disk.js'
@@ -33,7 +33,10 @@ export class SteppedProcess<R> {
     readonly name: string,
     private readonly disk: Disk,
     private readonly program: Program<R>,
-    /** Calls that another process can see the effect of, or that see another's; it stops only before these. */
+    /**
+     * Calls that another process can see the effect of, or that see another's; it stops only before
+     * these.
+     */
     private readonly isShared: (name: string, path: string) => boolean = () => true,
   ) {}
 
@@ -125,7 +128,8 @@ export class SteppedProcess<R> {
       truncate: (bytes) => this.#call('truncate', path, () => file.truncate(bytes)),
       sync: async () => this.#call('sync', path, () => file.syncNow()),
       syncNow: () => this.#call('syncNow', path, () => file.syncNow()),
-      // Nobody can see a close, so it is no place to stop; a stopped process must not close what it goes on with.
+      // Nobody can see a close, so it is no place to stop; a stopped process must not close what it
+      // goes on with.
       close: () => {},
     }
   }
@@ -147,8 +151,8 @@ export interface Exploration {
 }
 
 /**
- * Run the processes in every order of their calls. States that were met before, on disk and in each process,
- * are not gone into again.
+ * Run the processes in every order of their calls. States that were met before, on disk and in each
+ * process, are not gone into again.
  * @param start - A fresh disk with its processes, the same each time.
  * @param statesMax - Where to stop; the states that are left are those with the earliest changes of process.
  * @param begun - Order of the calls that are made before anything is tried.

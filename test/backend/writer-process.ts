@@ -1,6 +1,6 @@
 /**
- * A process that writes to a log as the store does, for tests of who may: open, look how long the segments
- * are, commit, let go.
+ * A process that writes to a log as the store does, for tests of who may: open, look how long the
+ * segments are, commit, let go.
  */
 
 import { resolve } from 'node:path'
@@ -88,8 +88,8 @@ export function segmentText(disk: SimulatedDisk, number: number): string {
 }
 
 /**
- * What must hold of any two writers, whatever happened: what was acknowledged is in the log once, and whoever
- * has a later segment has seen all that was acknowledged in the earlier ones.
+ * What must hold of any two writers, whatever happened: what was acknowledged is in the log once,
+ * and whoever has a later segment has seen all that was acknowledged in the earlier ones.
  * @returns What does not hold, in words.
  */
 export function lies(disk: SimulatedDisk, reports: readonly WriterReport[]): string[] {

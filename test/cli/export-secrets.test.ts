@@ -1,5 +1,6 @@
 /**
- * What leaves the store is looked through for secrets first: the last door before a file is sent away.
+ * What leaves the store is looked through for secrets first: the last door before a file is sent
+ * away.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -158,8 +158,9 @@ describe('a member', () => {
     expect(encodeData({ a: new Uint8Array(cut + 1) }).tags).toEqual([])
   })
 
-  // Between about 3,070 and 4,096 bytes a byte array goes out of line as base64 in JSON, and a string just
-  // under the limit as JSON text: exact, but bytes and text that could be shared with others' are not.
+  // Between about 3,070 and 4,096 bytes a byte array goes out of line as base64 in JSON, and a
+  // string just under the limit as JSON text: exact, but bytes and text that could be shared with
+  // others' are not.
   it('goes out of line as its own bytes whenever it goes out of line', () => {
     expect(pointersOf(encodeData({ a: new Uint8Array(cut) }))).not.toContain('/a json')
     expect(pointersOf(encodeData({ a: 'x'.repeat(cut) }))).not.toContain('/a json')
@@ -186,8 +187,9 @@ describe('a member', () => {
     )
   })
 
-  // 100,000 NaN in a vector make 1.9 MB of tags in every frame, though the vector itself is out of line;
-  // about 850,000 of them are refused with LIMIT_EXCEEDED. Tags of a value should go where the value goes.
+  // 100,000 NaN in a vector make 1.9 MB of tags in every frame, though the vector itself is out of
+  // line; about 850,000 of them are refused with LIMIT_EXCEEDED. Tags of a value should go where
+  // the value goes.
   it('that is out of line takes its tags with it', () => {
     const { inline, tags } = encodeData({ vector: new Array(10_000).fill(Number.NaN) })
     expect(inline.length + JSON.stringify(tags).length).toBeLessThan(BODY_DATA_BYTES_MAX)
@@ -292,8 +294,9 @@ describe('a body', () => {
     }
   })
 
-  // verify looks for refs at one fixed offset, reading looks anywhere: a body that has them elsewhere would
-  // verify while its objects are gone. parseBody should refuse what refsOf does not see.
+  // verify looks for refs at one fixed offset, reading looks anywhere: a body that has them
+  // elsewhere would verify while its objects are gone. parseBody should refuse what refsOf does not
+  // see.
   it('has its refs where verify looks for them, or is refused', () => {
     const hash = sha256(Buffer.from('x'))
     const row = JSON.stringify([['/a', hash, hash, 5, 'text']])

@@ -70,9 +70,9 @@ describe('a value', () => {
   })
 
   it('has its members in the order that JavaScript gives them', () => {
-    // JavaScript itself puts integer-like keys first, in order of number, when an object is made and when
-    // JSON is parsed. So objects come back as they were; the order in somebody's JSON text may not survive
-    // their own JSON.parse.
+    // JavaScript itself puts integer-like keys first, in order of number, when an object is made
+    // and when JSON is parsed. So objects come back as they were; the order in somebody's JSON text
+    // may not survive their own JSON.parse.
     expect(encodeValue(JSON.parse('{"b":1,"2":2,"a":3,"1":4}')).text).toBe(
       '{"1":4,"2":2,"b":1,"a":3}',
     )
@@ -227,7 +227,8 @@ describe('a value that cannot be kept', () => {
     )
   })
 
-  // Kept, but as something else than it was: either refuse these or say so in docs/format.md#values.
+  // Kept, but as something else than it was: either refuse these or say so in
+  // docs/format.md#values.
   it('is refused where its class would be lost: subclasses of Array and Date', () => {
     class List extends Array {}
     class Day extends Date {}

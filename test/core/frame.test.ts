@@ -362,8 +362,9 @@ describe('a redacted body', () => {
     expect(readLine(line)?.redacted).toBe(false)
   })
 
-  // No hash covers a body's length, so a filler can be stretched unseen. Harmless to the chain, but "every
-  // byte is covered" does not hold for the number of x: verify has to know (segment lengths, noted places).
+  // No hash covers a body's length, so a filler can be stretched unseen. Harmless to the chain, but
+  // "every byte is covered" does not hold for the number of x: verify has to know (segment lengths,
+  // noted places).
   it('is accepted with another length, since nothing commits to it', () => {
     const line = Buffer.from(encodeFrame(GENESIS, head(0), bodyOf('secret')).text)
     const bodyAt = line.indexOf('"body":') + '"body":'.length
@@ -372,7 +373,9 @@ describe('a redacted body', () => {
   })
 })
 
-/** Whether a byte is one of the x of a filler: the one place where a missing byte changes nothing. */
+/**
+ * Whether a byte is one of the x of a filler: the one place where a missing byte changes nothing.
+ */
 function inFiller(bytes: Buffer, at: number): boolean {
   const from = bytes.indexOf('{"redacted":"') + '{"redacted":"'.length
   return from <= at && at < bytes.indexOf('"', from)

@@ -53,7 +53,10 @@ export function joined(lines: readonly Buffer[]): Omit<TestLog, 'hashes'> {
   return { bytes: Buffer.concat(lines), lines, ends }
 }
 
-/** A line whose hashes are right, whatever its head says. `members` is what stands before `,"commit"`. */
+/**
+ * A line whose hashes are right, whatever its head says. `members` is what stands before
+ * `,"commit"`.
+ */
 export function craftLine(members: string | Buffer, body: string, prev: Hash = GENESIS): Buffer {
   const commit = sha256(Buffer.from(body))
   const signed = Buffer.concat([Buffer.from(members), Buffer.from(`,"commit":"${commit}"`)])
@@ -68,7 +71,10 @@ export function redacted(line: Buffer): Buffer {
   return Buffer.concat([line.subarray(0, bodyAt), filler(bodyBytes), Buffer.from('}\n')])
 }
 
-/** A log of every kind of frame there is: genesis with a parent, refs, tags, lag and left, a redacted one. */
+/**
+ * A log of every kind of frame there is: genesis with a parent, refs, tags, lag and left, a
+ * redacted one.
+ */
 export function variedLog(): TestLog {
   const hash = sha256(Buffer.from('x'))
   const parent = { run: hash, seq: 7, hash, kind: 'fork' }

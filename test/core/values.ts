@@ -91,8 +91,8 @@ export function objectOf(members: readonly (readonly [string, unknown])[]): obje
 }
 
 /**
- * Where `right` is not what `left` is, as a path; undefined where they are the very same: kinds, key
- * order, -0, holes and own `__proto__` members. Only prototypes of plain objects may differ.
+ * Where `right` is not what `left` is, as a path; undefined where they are the very same: kinds,
+ * key order, -0, holes and own `__proto__` members. Only prototypes of plain objects may differ.
  */
 export function difference(left: unknown, right: unknown): string | undefined {
   const work: [unknown, unknown, string][] = [[left, right, '$']]

@@ -1,5 +1,6 @@
 /**
- * The blunt test: real processes, killed with SIGKILL at a random moment, again and again on one run.
+ * The blunt test: real processes, killed with SIGKILL at a random moment, again and again on one
+ * run.
  * Short in CI; DAGLOG_LONG=1 makes it 500 rounds.
  */
 import { spawn } from 'node:child_process'
@@ -18,7 +19,10 @@ interface Acknowledged {
   readonly mark: string
 }
 
-/** Run a writer for `lifeMs` after it opened, or after its first acknowledgement, then kill it; what it said until then. */
+/**
+ * Run a writer for `lifeMs` after it opened, or after its first acknowledgement, then kill it; what
+ * it said until then.
+ */
 function writeUntilKilled(
   dir: string,
   seed: number,
@@ -89,6 +93,7 @@ describe('a writer killed with SIGKILL', () => {
     console.log(`${ROUNDS} kills, ${acknowledged.length} events acknowledged, ${lost.length} lost`)
     await store.close()
     rmSync(dir, { recursive: true })
-    // Each opening and each verify walks all segments that the killed ones left: the long mode takes a quarter of an hour.
+    // Each opening and each verify walks all segments that the killed ones left: the long mode
+    // takes a quarter of an hour.
   }, 1_800_000)
 })

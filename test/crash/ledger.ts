@@ -1,11 +1,15 @@
 /**
- * What was asked of runs and what they acknowledged, and whether logs that were found later keep to it.
+ * What was asked of runs and what they acknowledged, and whether logs that were found later keep to
+ * it.
  * Knows appends and events; neither disks nor stores.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Appended, NewEvent, Run, RunEvent } from '../../src/index.js'
 
-/** What an acknowledgement is worth: it may be lost with the power, or only with the disk, or not even a kill. */
+/**
+ * What an acknowledgement is worth: it may be lost with the power, or only with the disk, or not
+ * even a kill.
+ */
 export type Promised = 'durable' | 'to the system' | 'nothing'
 
 /** One atomic append. */

@@ -1,6 +1,6 @@
 /**
- * Power loss while others go on after a crash: after a kill, that left much unsynced, and during the
- * recovery from an earlier power loss.
+ * Power loss while others go on after a crash: after a kill, that left much unsynced, and during
+ * the recovery from an earlier power loss.
  * Short in CI; DAGLOG_LONG=1 visits many more states.
  */
 import { describe, expect, it } from 'vitest'

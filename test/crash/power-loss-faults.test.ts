@@ -1,6 +1,8 @@
 /**
- * A disk that fails once, wherever that can be: with an error, for want of room, or by a short write.
- * What was acknowledged before and after must survive, power loss included, and a second try must work.
+ * A disk that fails once, wherever that can be: with an error, for want of room, or by a short
+ * write.
+ * What was acknowledged before and after must survive, power loss included, and a second try must
+ * work.
  * Short in CI, where only some places fail; DAGLOG_LONG=1 takes all.
  */
 import { describe, expect, it } from 'vitest'

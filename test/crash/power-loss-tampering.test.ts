@@ -1,6 +1,6 @@
 /**
- * The other side of power loss: what was provably durable and is no longer what it was is damage, also
- * when there are torn bytes to blame, and is never cut.
+ * The other side of power loss: what was provably durable and is no longer what it was is damage,
+ * also when there are torn bytes to blame, and is never cut.
  */
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/index.js'

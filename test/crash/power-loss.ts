@@ -1,7 +1,7 @@
 /**
- * Plays a scenario on a simulated disk, and asks of every moment of it: if power were lost now, what
- * would be found?
- * Knows moments, crash states and counts; what is right is for the survey and the ledger.
+ * Plays a scenario on a simulated disk, and asks of every moment of it: if power were lost now,
+ * what would be found? Knows moments, crash states and counts; what is right is for the survey and
+ * the ledger.
  */
 import { SimulatedDisk, type SimulatedDiskOptions } from '../../src/testing/simulated-disk.js'
 import { Ledger, type LedgerPosition } from './ledger.js'
@@ -30,7 +30,10 @@ export interface Scenario {
 }
 
 export interface PowerLossOptions {
-  /** Most crash states to visit at one moment; the first 4 are the extremes, the last of them the worst. */
+  /**
+   * Most crash states to visit at one moment; the first 4 are the extremes, the last of them the
+   * worst.
+   */
   readonly limit: number
   /** Visit only the last of them. */
   readonly lastOnly?: boolean
@@ -165,8 +168,8 @@ export async function losePower(scenario: Scenario, options: PowerLossOptions): 
 }
 
 /**
- * Kill all processes at each moment; others go on with the disk as it is, of which much may not be synced,
- * and lose power right after what they acknowledge.
+ * Kill all processes at each moment; others go on with the disk as it is, of which much may not be
+ * synced, and lose power right after what they acknowledge.
  */
 export async function killThenLosePower(
   scenario: Scenario,
@@ -185,7 +188,9 @@ export async function killThenLosePower(
   return visitor
 }
 
-/** Lose power at each moment, in a few ways; and again at each moment of what recovers from that. */
+/**
+ * Lose power at each moment, in a few ways; and again at each moment of what recovers from that.
+ */
 export async function losePowerTwice(
   scenario: Scenario,
   sequel: Scenario['play'],

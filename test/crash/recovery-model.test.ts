@@ -1,6 +1,6 @@
 /**
- * The rule of recovery against the code that follows it: every small history of appends, and every way a
- * crash can leave the frames that had not reached the disk; and random long ones.
+ * The rule of recovery against the code that follows it: every small history of appends, and every
+ * way a crash can leave the frames that had not reached the disk; and random long ones.
  * The rule is written again here, in a few lines, over frames that are whole or not.
  */
 import fc from 'fast-check'
@@ -13,7 +13,10 @@ import { shapeOf } from '../../src/store/log-shape.js'
 import { readTail, type Tail } from '../../src/store/log-tail.js'
 import { bodyOf, logOf, SALT, type TestLog } from '../core/frames.js'
 
-/** One atomic append, and whether a sync of all so far followed: one that the writer learned of, or died in. */
+/**
+ * One atomic append, and whether a sync of all so far followed: one that the writer learned of, or
+ * died in.
+ */
 interface ModelAppend {
   readonly size: number
   readonly sync: 'none' | 'done' | 'known'
@@ -236,7 +239,8 @@ describe('recovery follows its rule', () => {
         fc.nat(),
         fc.nat(),
         async (drawn, losses, lengthSeed, tornSeed) => {
-          // Objects are synced with the frames that name them: only of an unsynced append may they be gone.
+          // Objects are synced with the frames that name them: only of an unsynced append may they
+          // be gone.
           const lastSync = drawn.findLastIndex(({ sync }) => sync !== 'none')
           const history = historyOf(
             drawn.map((each, index) => ({

@@ -1,6 +1,6 @@
 /**
- * What stores are used for, each as small as it can be, so that nearly every way to lose power in it can
- * be visited.
+ * What stores are used for, each as small as it can be, so that nearly every way to lose power in
+ * it can be visited.
  */
 import { createHash } from 'node:crypto'
 import { memory, openStore, type Run } from '../../src/index.js'
@@ -124,7 +124,9 @@ const states: Scenario = {
     }),
 }
 
-/** So large that it goes straight into a pack; and again, with a little more, and in another run. */
+/**
+ * So large that it goes straight into a pack; and again, with a little more, and in another run.
+ */
 const packedValues: Scenario = {
   isLarge: true,
   before,

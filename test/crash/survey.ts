@@ -1,6 +1,6 @@
 /**
- * What a store says of itself after a power loss: looked at as it lies, opened for appending, used, and
- * looked at again.
+ * What a store says of itself after a power loss: looked at as it lies, opened for appending, used,
+ * and looked at again.
  * Knows what is wrong after any honest crash; what was promised is for the ledger.
  */
 import { createHash } from 'node:crypto'

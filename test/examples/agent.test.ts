@@ -1,6 +1,6 @@
 /**
- * The example agent, with the real SDK against a model stub on loopback: killed by SIGKILL at random
- * moments, started again, and always the same answer. DAGLOG_SEED repeats a run.
+ * The example agent, with the real SDK against a model stub on loopback: killed by SIGKILL at
+ * random moments, started again, and always the same answer. DAGLOG_SEED repeats a run.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

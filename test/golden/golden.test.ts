@@ -1,6 +1,6 @@
 /**
- * The golden stores, read by daglog and by a verifier that shares no code with it: both must say what is
- * written beside each store. Stores are copied first, since reading leaves caches behind.
+ * The golden stores, read by daglog and by a verifier that shares no code with it: both must say
+ * what is written beside each store. Stores are copied first, since reading leaves caches behind.
  */
 import { spawnSync } from 'node:child_process'
 import {

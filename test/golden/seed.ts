@@ -1,14 +1,16 @@
 /**
- * Chance, time and processes made repeatable, so that the real code writes the same bytes each time.
- * Replaces Node's random source for the whole process: for the builder's own process, never for tests.
+ * Chance, time and processes made repeatable, so that the real code writes the same bytes each
+ * time.
+ * Replaces Node's random source for the whole process: for the builder's own process, never for
+ * tests.
  */
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import type { ProcessTable } from '../../src/backend/process-identity.js'
 
 /**
- * From here on every random byte of this process follows from `seed` and from how many draws of the same
- * size there were before: more or fewer lock tokens change no salt.
+ * From here on every random byte of this process follows from `seed` and from how many draws of the
+ * same size there were before: more or fewer lock tokens change no salt.
  */
 export function seedChance(seed: string): void {
   const draws = new Map<number, number>()

@@ -17,7 +17,10 @@ export function writeLines(path: string, lines: readonly string[]): void {
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
 }
 
-/** Flip the lowest bit of one byte: the first of `what` in the line, or a place counted from the line's end. */
+/**
+ * Flip the lowest bit of one byte: the first of `what` in the line, or a place counted from the
+ * line's end.
+ */
 export function flip(path: string, line: number, what: string | number): void {
   const bytes = readFileSync(path)
   let at = 0

@@ -1,5 +1,6 @@
 /**
- * Golden stores in which nothing is wrong: some are not complete, some were written by a later daglog.
+ * Golden stores in which nothing is wrong: some are not complete, some were written by a later
+ * daglog.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * Where one golden store is made: a live store, the copy of it that is kept, and what is expected of it.
+ * Where one golden store is made: a live store, the copy of it that is kept, and what is expected
+ * of it.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +40,9 @@ export interface Golden {
   build(shop: Workshop): Promise<void>
 }
 
-/** A run's verdict as it is written down: what differs from a whole run that the store's log covers. */
+/**
+ * A run's verdict as it is written down: what differs from a whole run that the store's log covers.
+ */
 export type Verdict = { readonly run: string; readonly events: number } & Partial<
   Omit<ExpectedRun, 'ok' | 'head'> & { readonly head: number }
 >
@@ -53,7 +56,9 @@ export class Workshop {
 
   constructor(readonly target: string) {}
 
-  /** Open the live store; a second time as another process, which takes the first for dead or alive. */
+  /**
+   * Open the live store; a second time as another process, which takes the first for dead or alive.
+   */
   async store(pid = 4242, others: 'alive' | 'dead' = 'alive'): Promise<Store> {
     const backend = directory(this.live, {
       codec: 'deflate',
@@ -68,7 +73,9 @@ export class Workshop {
     return store
   }
 
-  /** Keep the live store as it is on disk now; what is changed afterwards is changed in the copy. */
+  /**
+   * Keep the live store as it is on disk now; what is changed afterwards is changed in the copy.
+   */
   keep(): void {
     mkdirSync(this.target, { recursive: true })
     for (const name of readdirSync(this.live)) {

@@ -1,6 +1,6 @@
 /**
- * Whatever an origin sends, the wrapper hands out as a bare `fetch` would; and again from the log, with
- * the origin gone. The cases are those of the sidecar's doors.
+ * Whatever an origin sends, the wrapper hands out as a bare `fetch` would; and again from the log,
+ * with the origin gone. The cases are those of the sidecar's doors.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { collected } from '../../src/http/pieces.js'
@@ -78,8 +78,8 @@ async function got(calling: Promise<Response>): Promise<Seen> {
 }
 
 /**
- * Of a body that broke off, undici gives as much as it got to before it saw the end: of two calls the
- * one or the other sees more, and what both see is the same.
+ * Of a body that broke off, undici gives as much as it got to before it saw the end: of two calls
+ * the one or the other sees more, and what both see is the same.
  */
 function comparable(one: Seen, other: Seen): Seen {
   if (!('body' in one && 'body' in other) || one.failed === undefined) return one

@@ -1,6 +1,6 @@
 /**
- * HAR files as runs: what daglog wrote comes back as it was, what others wrote is scrubbed, keyed, and
- * replays; what a HAR cannot carry is told.
+ * HAR files as runs: what daglog wrote comes back as it was, what others wrote is scrubbed, keyed,
+ * and replays; what a HAR cannot carry is told.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

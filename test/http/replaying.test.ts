@@ -1,5 +1,6 @@
 /**
- * Recording and replaying calls of any shape: sequences, misses, cuts, cancelling, bodies of every kind.
+ * Recording and replaying calls of any shape: sequences, misses, cuts, cancelling, bodies of every
+ * kind.
  */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -112,7 +112,10 @@ interface Seeded {
   readonly unique: number
 }
 
-/** A session that shows an image now and then and is compacted all the time: each time the whole history again. */
+/**
+ * A session that shows an image now and then and is compacted all the time: each time the whole
+ * history again.
+ */
 function writeCompacted(
   path: string,
   compactions: number,

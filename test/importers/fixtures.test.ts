@@ -9,7 +9,9 @@ import { temporaryDir, temporaryStore } from '../store/temporary.js'
 import { importAll, raw } from './importing.js'
 
 const FIXTURES = join(import.meta.dirname, '../../../shared/fixtures')
-/** Counts in Python, by folder of fixtures; those of Codex are in test/fold/readers/codex.test.ts. */
+/**
+ * Counts in Python, by folder of fixtures; those of Codex are in test/fold/readers/codex.test.ts.
+ */
 const COUNTS: Readonly<Record<string, string>> = {
   claude: 'count-claude.py',
   entire: 'count-claude.py',
@@ -30,7 +32,10 @@ const COUNTED = FILES.flatMap((path): [string, string, string][] => {
   return script === undefined ? [] : [[basename(path), path, join(import.meta.dirname, script)]]
 })
 
-/** Ids of calls without a result and results without a call, in any provider's form: none may be left. */
+/**
+ * Ids of calls without a result and results without a call, in any provider's form: none may be
+ * left.
+ */
 function unanswered(view: readonly unknown[]): string[] {
   const calls: string[] = []
   const results: string[] = []

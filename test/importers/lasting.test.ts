@@ -1,6 +1,6 @@
 /**
- * What an imported session must outlast: lost indexes, older versions of daglog, other spellings of a
- * path, and files that are far larger than memory.
+ * What an imported session must outlast: lost indexes, older versions of daglog, other spellings of
+ * a path, and files that are far larger than memory.
  */
 import { spawnSync } from 'node:child_process'
 import {

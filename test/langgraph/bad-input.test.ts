@@ -1,6 +1,6 @@
 /**
- * Logs that were cut, objects that are gone, disks that are full, threads that are deleted meanwhile: the graph
- * fails loudly at that step, and what was there before can be read.
+ * Logs that were cut, objects that are gone, disks that are full, threads that are deleted
+ * meanwhile: the graph fails loudly at that step, and what was there before can be read.
  */
 import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join, resolve } from 'node:path'

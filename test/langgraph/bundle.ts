@@ -1,6 +1,6 @@
 /**
- * A program of the topic as one file: LangGraph takes a second to import from its hundreds, and what is killed a
- * hundred times is started a hundred times.
+ * A program of the topic as one file: LangGraph takes a second to import from its hundreds, and
+ * what is killed a hundred times is started a hundred times.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,7 @@
 /**
- * Compiled graphs of the real LangGraph over each saver: forks, questions to people, graphs in graphs, time
- * travel, streams. What a graph does over the in-memory saver is what it must do over any other.
+ * Compiled graphs of the real LangGraph over each saver: forks, questions to people, graphs in
+ * graphs, time travel, streams. What a graph does over the in-memory saver is what it must do over
+ * any other.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +19,8 @@ const config = { configurable: { thread_id: 't' }, recursionLimit: 100 }
 const over = (opened: Opened, build: BuildGraph): Graph => build(opened.saver)
 
 /**
- * A history without what each run draws for itself: ids, times. Checkpoints are told by their place in it.
+ * A history without what each run draws for itself: ids, times. Checkpoints are told by their place
+ * in it.
  */
 function shapeOf(history: readonly Snapshot[]): unknown {
   const ids = history.map(({ config: at }) => at.configurable.checkpoint_id)

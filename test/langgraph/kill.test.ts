@@ -1,6 +1,6 @@
 /**
- * Graphs of the real LangGraph in processes that are killed with SIGKILL at random moments, again and again on the
- * same threads: whatever was acknowledged is there, and they go on from it.
+ * Graphs of the real LangGraph in processes that are killed with SIGKILL at random moments, again
+ * and again on the same threads: whatever was acknowledged is there, and they go on from it.
  * DAGLOG_LONG=1 makes it 200 rounds.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'

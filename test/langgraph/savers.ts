@@ -1,5 +1,6 @@
 /**
- * The savers that tests run against: ours, and the peers' own, so that where they differ is a known fact.
+ * The savers that tests run against: ours, and the peers' own, so that where they differ is a known
+ * fact.
  * Their types are told here in our words: the packages are there only where they are installed.
  */
 import { existsSync } from 'node:fs'
@@ -93,7 +94,10 @@ export interface Contender {
 
 export const real = await realPackages('langgraph')
 
-/** The graphs of the topic; they are modules of their own, so that they import what is installed there. */
+/**
+ * The graphs of the topic; they are modules of their own, so that they import what is installed
+ * there.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: their types are there only where they are installed.
 export const graphs: any =
   real.skip === undefined
@@ -147,7 +151,10 @@ export async function openMemory(): Promise<Opened> {
   return { saver, reopen: async () => saver }
 }
 
-/** Whether the native part of SQLite's saver was built; `npm rebuild better-sqlite3` in the topic builds it. */
+/**
+ * Whether the native part of SQLite's saver was built; `npm rebuild better-sqlite3` in the topic
+ * builds it.
+ */
 const hasSqlite = existsSync(
   fileURLToPath(
     new URL(
@@ -181,7 +188,8 @@ export const contenders: readonly Contender[] = [
 ]
 
 /**
- * A promise, held against each saver. A peer that `differs` is shown to: the same body must fail on it.
+ * A promise, held against each saver. A peer that `differs` is shown to: the same body must fail on
+ * it.
  */
 export function promise(
   name: string,

@@ -1,5 +1,6 @@
 /**
- * LangGraph's own suite for savers, held to ours under its own name: all of it, and nothing skipped.
+ * LangGraph's own suite for savers, held to ours under its own name: all of it, and nothing
+ * skipped.
  * (Its command line is broken in 1.1.1; what it exports works.)
  */
 import {
@@ -17,7 +18,9 @@ import { memory, openStore, type Store } from '../../src/index.js'
 import { typeCheck } from '../real/type-check.js'
 import { real, type Saver, saverOver } from './savers.js'
 
-/** What it counted when the version in the lockfile was taken in: 718, and 8 about delta channels. */
+/**
+ * What it counted when the version in the lockfile was taken in: 718, and 8 about delta channels.
+ */
 const TESTS = 726
 
 if (real.skip === undefined) {

@@ -1,5 +1,6 @@
 /**
- * The traps of LangGraph's contract that its own suite does not test, each by its number in the issue.
+ * The traps of LangGraph's contract that its own suite does not test, each by its number in the
+ * issue.
  * A peer that falls into one is held to falling: should it stop, the note about it is out of date.
  */
 import { describe, expect, it } from 'vitest'

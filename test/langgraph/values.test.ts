@@ -1,6 +1,6 @@
 /**
- * What a graph may keep: what a node gave is what the next one, another process and the history get, or the
- * step fails with the place of what cannot be kept, and nothing was written.
+ * What a graph may keep: what a node gave is what the next one, another process and the history
+ * get, or the step fails with the place of what cannot be kept, and nothing was written.
  */
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,6 +1,6 @@
 /**
- * More than one worker on a thread: in turns they go on where the other was; at once, each of their checkpoints is
- * kept with its parent, or they are told that they cannot write.
+ * More than one worker on a thread: in turns they go on where the other was; at once, each of their
+ * checkpoints is kept with its parent, or they are told that they cannot write.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

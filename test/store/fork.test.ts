@@ -1,5 +1,6 @@
 /**
- * Runs that begin in others: forks outside an open turn or with what closes it, children from their first frame on.
+ * Runs that begin in others: forks outside an open turn or with what closes it, children from their
+ * first frame on.
  */
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'

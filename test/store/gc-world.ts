@@ -1,6 +1,6 @@
 /**
- * Stores for tests of garbage collection: one simulated disk, processes that come and go, and what is
- * really in the packs.
+ * Stores for tests of garbage collection: one simulated disk, processes that come and go, and what
+ * is really in the packs.
  */
 import type { Disk } from '../../src/backend/disk.js'
 import { directory } from '../../src/backend/fs.js'
@@ -16,7 +16,9 @@ import { type FakeProcess, FakeProcesses } from '../backend/fake-processes.js'
 
 export const ROOT = '/store'
 
-/** Text of about `kilobytes`, the same for the same name; pieces of it are shared by no other name. */
+/**
+ * Text of about `kilobytes`, the same for the same name; pieces of it are shared by no other name.
+ */
 export function page(name: string, kilobytes = 8): string {
   const lines: string[] = []
   for (let at = 0; at < kilobytes * 10; at += 1)

@@ -115,7 +115,8 @@ class Model {
       draft[key] = value
     }
     const done = await open.setState(change).catch((error: DaglogError) => {
-      // A fork that wrote no state yet has that of its parent, which may have been deleted by force.
+      // A fork that wrote no state yet has that of its parent, which may have been deleted by
+      // force.
       expect(error.code).toBe('RUN_NOT_FOUND')
     })
     if (done) written.push({ type: 'state/write', value: open.state.toJSON() })
@@ -174,7 +175,9 @@ class Model {
     if (dryRun) expect(packNames(this.world.disk.dump())).toEqual(packNames(before))
   }
 
-  /** Everything that should be there is; what should not is not, as far as that is worth the work. */
+  /**
+   * Everything that should be there is; what should not is not, as far as that is worth the work.
+   */
   async check(): Promise<void> {
     const fresh = await this.world.open()
     for (const [id, { written }] of this.runs) {

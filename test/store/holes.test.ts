@@ -1,6 +1,6 @@
 /**
- * Where the store's code was found wanting: each is a test of what should hold. Those marked `fails` do not
- * hold yet; take the mark away with the fix.
+ * Where the store's code was found wanting: each is a test of what should hold. Those marked
+ * `fails` do not hold yet; take the mark away with the fix.
  */
 import { describe, expect, it } from 'vitest'
 import type { Backend } from '../../src/backend/backend.js'
@@ -105,7 +105,8 @@ describe('a run that is given data of another shape than its type says', () => {
 })
 
 describe('work that a crash left open', () => {
-  // Bodies are folded with `null` where content is out of line, so the calls in a long message are not seen.
+  // Bodies are folded with `null` where content is out of line, so the calls in a long message are
+  // not seen.
   it('is closed also where the message that asked for it is long', async () => {
     const world = new World()
     const table = world.processes.start()
@@ -132,7 +133,8 @@ describe('work that a crash left open', () => {
     }
   })
 
-  // Whoever takes over and fails lets go of the lock; the next one opens "clean" and closes nothing.
+  // Whoever takes over and fails lets go of the lock; the next one opens "clean" and closes
+  // nothing.
   it('is closed although the first one that took over failed', async () => {
     const world = new World()
     const table = world.processes.start()
@@ -163,7 +165,9 @@ describe('work that a crash left open', () => {
 })
 
 describe('a log of several segments', () => {
-  /** Process a writes and dies, b takes over and writes; nothing of b is noted in the store's log. */
+  /**
+   * Process a writes and dies, b takes over and writes; nothing of b is noted in the store's log.
+   */
   async function takenOver(): Promise<World> {
     const world = new World()
     const a = world.processes.start()
@@ -183,7 +187,8 @@ describe('a log of several segments', () => {
     expect((await store.verify('r')).ok).toBe(true)
   })
 
-  // The whole segment is then taken for "a takeover that died": reported as stray, and not read, counted or kept.
+  // The whole segment is then taken for "a takeover that died": reported as stray, and not read,
+  // counted or kept.
   it('shows a bit flipped in the first line of a later segment as damage', async () => {
     const world = await takenOver()
     const path = layout.segment({ run: 'r' }, 1)
@@ -202,7 +207,10 @@ describe('a log of several segments', () => {
     await expect(store.run('r')).rejects.toMatchObject({ code: 'CHAIN_BROKEN' })
   })
 
-  /** Two logs whose first segments are alike in length and not in content; the second one is of the first. */
+  /**
+   * Two logs whose first segments are alike in length and not in content; the second one is of the
+   * first.
+   */
   async function spliced(): Promise<Backend> {
     const chain = (text: string): { bytes: string; head: { seq: number; hash: string } } => {
       const first = encodeFrame(GENESIS, head(0, { type: 'run/start' }), bodyOf({ id: 'r', text }))
@@ -416,7 +424,8 @@ describe('a cache that is wrong', () => {
     }
   })
 
-  // Nothing vouches for the state in a snapshot: a flipped bit gives a wrong turn number, in silence.
+  // Nothing vouches for the state in a snapshot: a flipped bit gives a wrong turn number, in
+  // silence.
   it('T31: is noticed when a number in it was changed', async () => {
     const world = await closedRun()
     const backend = world.backend(world.processes.start())
@@ -429,7 +438,8 @@ describe('a cache that is wrong', () => {
 })
 
 describe('a run whose name is long', () => {
-  // The note in the store's log then goes out of line, and that log has no objects: INVARIANT, as a notice.
+  // The note in the store's log then goes out of line, and that log has no objects: INVARIANT, as a
+  // notice.
   it('is noted in the store’s log all the same', async () => {
     const notices: unknown[] = []
     const store = await new World().open({ onNotice: (notice) => notices.push(notice) })

@@ -1,5 +1,6 @@
 /**
- * The same operation id twice is one event: in one process, after reopening, across processes and kills.
+ * The same operation id twice is one event: in one process, after reopening, across processes and
+ * kills.
  */
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Projections of runs in a store: the same result live and cold, from whichever snapshot, and whatever
- * happens to the caches.
+ * Projections of runs in a store: the same result live and cold, from whichever snapshot, and
+ * whatever happens to the caches.
  */
 import { chmodSync, cpSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -348,7 +348,8 @@ describe('a cache', () => {
   })
 
   it('that belongs to another history under the same id is not believed', async () => {
-    // The log shrank, and grew again to something else: a backup was put back, another went on from there.
+    // The log shrank, and grew again to something else: a backup was put back, another went on from
+    // there.
     const { store, dir } = await temporaryStore()
     const run = await store.run('r')
     await run.project(messages)
@@ -376,7 +377,8 @@ describe('a cache', () => {
 
   it('that cannot be written slows, and breaks nothing', async (context) => {
     if (process.getuid?.() === 0) {
-      // Root may write anywhere: a file in the place of the directory stands in its way all the same.
+      // Root may write anywhere: a file in the place of the directory stands in its way all the
+      // same.
       const { store, dir, notices } = await temporaryStore()
       rmSync(join(dir, 'cache'), { recursive: true, force: true })
       writeFileSync(join(dir, 'cache'), 'no directory')

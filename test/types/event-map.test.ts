@@ -1,5 +1,6 @@
 /**
- * Types merge into `EventMap`, and what is read is narrowed by them. Most of this test is that it compiles.
+ * Types merge into `EventMap`, and what is read is narrowed by them. Most of this test is that it
+ * compiles.
  */
 
 import { type EventMap, memory, openStore } from 'daglog'

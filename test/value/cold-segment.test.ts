@@ -119,7 +119,8 @@ describe('a cold segment', () => {
 
   it('costs at most 40 bytes a frame beyond a payload of 32 bytes', async () => {
     const count = 4000
-    // 32 bytes that hold 24 random ones: only those count as payload, so that packing it wins nothing.
+    // 32 bytes that hold 24 random ones: only those count as payload, so that packing it wins
+    // nothing.
     const payload = (): string => randomBytes(24).toString('base64url')
     const frames = Array.from({ length: count }, (_, i) => ({
       head: { time: 1_790_000_000_000 + i * 37, type: 'tool/result' },

@@ -15,7 +15,9 @@ function copyOf(value: unknown): unknown {
   return objectOf(Object.entries(value).map(([key, member]) => [key, copyOf(member)]))
 }
 
-/** Make the left value the right one: remove by left places, then add and replace by right places. */
+/**
+ * Make the left value the right one: remove by left places, then add and replace by right places.
+ */
 function patched(left: unknown, changes: readonly JsonChange[]): unknown {
   const root = { top: copyOf(left) }
   const at = (pointer: string) => {

@@ -80,7 +80,9 @@ export function flipBit(bytes: Buffer, bit: number): Buffer {
   return flipped
 }
 
-/** Fails unless both are the same objects in the same order. Far quicker than `toEqual` over bytes. */
+/**
+ * Fails unless both are the same objects in the same order. Far quicker than `toEqual` over bytes.
+ */
 export function expectSame(
   actual: readonly StoredObject[],
   expected: readonly StoredObject[],
@@ -96,7 +98,10 @@ export function expectSame(
 
 type Recipe = { text: string; times: number; refs: number[]; kind: ObjectKind }
 
-/** Object sets as runs make them: text that repeats, nodes that name earlier objects, repeats, empty ones. */
+/**
+ * Object sets as runs make them: text that repeats, nodes that name earlier objects, repeats, empty
+ * ones.
+ */
 export const objectSets: fc.Arbitrary<StoredObject[]> = fc
   .array(
     fc.record<Recipe>({

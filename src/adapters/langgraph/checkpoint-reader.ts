@@ -140,8 +140,8 @@ export class CheckpointReader {
   }
 
   /**
-   * One for each task and index: of ordinary writes the first counts, of special ones, whose index is
-   * below zero, the last.
+   * One for each task and index: of ordinary writes the first counts, of special ones, whose index
+   * is below zero, the last.
    */
   private async stored(
     thread: Thread,

@@ -49,7 +49,9 @@ function constantsOf(make: Class): Record<string, unknown> {
   return Object.fromEntries(fields.filter(([key, value]) => !isAsked(key, value)))
 }
 
-/** Whether a field of the sample came from what it was made of, so that it may be any in another. */
+/**
+ * Whether a field of the sample came from what it was made of, so that it may be any in another.
+ */
 function isAsked(key: string, value: unknown): boolean {
   if (OF_CONSTRUCTOR.includes(key)) return false
   return value === '' || (typeof value === 'object' && value !== null)

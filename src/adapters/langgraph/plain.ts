@@ -1,7 +1,7 @@
 /**
  * Live values of a graph as what JSON can say, exactly or not at all. What JSON cannot say stands
- * under the key `$`, and so does a user's own object that has this key: nothing that a user wrote is
- * ever taken for one of ours.
+ * under the key `$`, and so does a user's own object that has this key: nothing that a user wrote
+ * is ever taken for one of ours.
  * @see docs/langgraph.md#values
  */
 import { types } from 'node:util'
@@ -44,7 +44,10 @@ export function textOf(value: unknown, classes: AllowedClasses, at: Path): strin
   return JSON.stringify(plainOf(value, classes, at))
 }
 
-/** A value as what JSON can say: the same one where it is that already. @throws VALUE_UNSUPPORTED */
+/**
+ * A value as what JSON can say: the same one where it is that already.
+ * @throws VALUE_UNSUPPORTED
+ */
 export function plainOf(value: unknown, classes: AllowedClasses, at: Path): unknown {
   return new Plain(classes, at).of(value)
 }

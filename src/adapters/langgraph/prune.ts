@@ -1,5 +1,6 @@
 /**
- * Which checkpoints of a thread nobody needs any more. What a run of the graph may go on from stays:
+ * Which checkpoints of a thread nobody needs any more. What a run of the graph may go on from
+ * stays:
  * the end of each branch, what those ends are built from, and what a subgraph's checkpoint names.
  */
 import type { CheckpointEntry, ThreadIndex } from './thread-index.js'

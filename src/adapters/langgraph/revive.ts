@@ -9,7 +9,10 @@ import { MARK } from './stored-values.js'
 
 const MARK_TEXT = `"${MARK}"`
 
-/** The value of a JSON text that `textOf` wrote. @throws VALUE_UNSUPPORTED where a class is not here */
+/**
+ * The value of a JSON text that `textOf` wrote.
+ * @throws VALUE_UNSUPPORTED where a class is not here
+ */
 export function valueOfText(text: string, classes: AllowedClasses): unknown {
   const plain: unknown = JSON.parse(text)
   // Most values have nothing that JSON cannot say.

@@ -37,7 +37,9 @@ export interface DaglogSaverOptions {
   readonly classes?: readonly Class[]
   /** Erase a deleted thread instead of saying in its run that it is deleted. */
   readonly erase?: boolean
-  /** How long to wait for another worker that writes to the same thread, in ms; 20,000 unless told. */
+  /**
+   * How long to wait for another worker that writes to the same thread, in ms; 20,000 unless told.
+   */
   readonly lockWaitMs?: number
   /** A thread that nothing was written to for this long is let go of, in ms; 1,000 unless told. */
   readonly lockIdleMs?: number
@@ -72,7 +74,10 @@ export class DaglogSaver extends BaseCheckpointSaver {
     this.upkeep = new Upkeep(this.threads, this.reader, classes, store.context.now)
   }
 
-  /** The checkpoint that `config` names, or the latest of its namespace; undefined where there is none. */
+  /**
+   * The checkpoint that `config` names, or the latest of its namespace; undefined where there is
+   * none.
+   */
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const found = await this.find(config)
     return found && this.reader.tuple(found.thread, found.index, found.entry)
@@ -195,8 +200,8 @@ export class DaglogSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Delete checkpoints that nobody needs any more. The end of every branch stays, with what is pending
-   * there, and whatever those ends are made of. Nothing that may be gone on from is lost.
+   * Delete checkpoints that nobody needs any more. The end of every branch stays, with what is
+   * pending there, and whatever those ends are made of. Nothing that may be gone on from is lost.
    */
   prune(options: PruneOptions = {}): Promise<Pruned[]> {
     return this.upkeep.prune(options)
@@ -211,7 +216,8 @@ export class DaglogSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Delete the checkpoints of these runs of a graph: those put with such a `run_id` in `configurable` or
+   * Delete the checkpoints of these runs of a graph: those put with such a `run_id` in
+   * `configurable` or
    * `metadata`. @returns how many there were.
    */
   deleteForRuns(runIds: readonly string[]): Promise<number> {

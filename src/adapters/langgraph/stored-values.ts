@@ -17,7 +17,9 @@ import { unbox } from '../../value/tree-scalar.js'
 
 /** Under this key stands what JSON cannot say. */
 export const MARK = '$'
-/** The fields of an object that was cut, and the order of their keys where it is not the usual one. */
+/**
+ * The fields of an object that was cut, and the order of their keys where it is not the usual one.
+ */
 export const FIELDS = 'fields'
 export const ORDER = 'order'
 

@@ -1,6 +1,7 @@
 /**
  * What the events of a thread hold, read by place and kept for a while.
- * Knows the log of the thread and of those that it begins in; what it means is the saver's business.
+ * Knows the log of the thread and of those that it begins in; what it means is the saver's
+ * business.
  */
 import type { Ref } from '../../core/body.js'
 import { DaglogError } from '../../core/errors.js'

@@ -20,7 +20,9 @@ export interface ThreadsOptions {
 
 const PREFIX = 'langgraph/'
 
-/** Threads whose last values are kept in memory: without them a put hashes the inside of its lists. */
+/**
+ * Threads whose last values are kept in memory: without them a put hashes the inside of its lists.
+ */
 const THREADS_WARM_MAX = 8
 
 /** Threads that are kept in memory though nobody writes to them. */

@@ -7,8 +7,7 @@ const VERSION = /[-@](?:latest|(?<date>\d{8}|\d{4}-\d{2}-\d{2}|\d{3,4}))(?:-v\d+
 
 /**
  * An alias (`gpt-5`, `claude-sonnet-4-5`, `...-latest`) and the dated name that the provider
- * answers
- * with are one model; two different dates are two.
+ * answers with are one model; two different dates are two.
  */
 export function sameModel(left: string, right: string): boolean {
   if (left === right) return true

@@ -2,8 +2,7 @@
  * Every call gets exactly one result, directly behind the message that asked; every result has its
  * call.
  * Knows calls and results by id and place, not what a provider's form of them is. Ids are not
- * unique in
- * a run: a result belongs to the latest message before it that asks under its id.
+ * unique in a run: a result belongs to the latest message before it that asks under its id.
  */
 import type { Block, Dialect, Entry, Lint } from './view.js'
 

@@ -57,10 +57,8 @@ function dialectOf(provider: string): Dialect {
 
 /**
  * The messages in the form of a provider, such that it accepts them: every call has one result
- * behind it,
- * all text is well-formed, nothing is signed by another model. A message that came from this
- * provider, or
- * was made for it, goes back exactly as it was.
+ * behind it, all text is well-formed, nothing is signed by another model. A message that came from
+ * this provider, or was made for it, goes back exactly as it was.
  * @throws PROVIDER_UNKNOWN
  */
 export function providerView(

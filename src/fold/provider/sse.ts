@@ -53,8 +53,7 @@ export class SseParser {
 
   /**
    * What was begun and never ended by an empty line. By the standard it is no event, and no SDK
-   * shows it;
-   * undefined where nothing is left.
+   * shows it; undefined where nothing is left.
    */
   unfinished(): SseEvent | undefined {
     if (this.#line.length > 0) this.#field(this.#takeLine())

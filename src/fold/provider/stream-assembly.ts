@@ -9,8 +9,7 @@ export interface StreamAssembly {
    * Take an event as the SDK hands it out, or the JSON of a server-sent event's data.
    * Never throws and never changes the event: what it does not know is kept as a part `other`.
    * @returns What belongs into `assistant/chunk`: text as a string, whatever else adds to the
-   * message
-   *   as it came; undefined where the event adds nothing to what the message says.
+   * message as it came; undefined where the event adds nothing to what the message says.
    */
   push(event: unknown): readonly unknown[] | undefined
   /**

@@ -1,9 +1,7 @@
 /**
  * The stream of a chat completion, put together as the official SDK does it, with two differences:
- * what
- * only the SDK's helpers add (`parsed`) is not there, and reasoning that servers stream under names
- * which
- * the SDK does not know is joined instead of keeping its last piece.
+ * what only the SDK's helpers add (`parsed`) is not there, and reasoning that servers stream under
+ * names which the SDK does not know is joined instead of keeping its last piece.
  */
 import type { AssistantMessage } from '../../core/event-map.js'
 import { CHAT_REASONING, chatReply } from './openai-chat.js'

@@ -1,8 +1,7 @@
 /**
  * The stream of a response, put together as the official SDK does it. The last event has the
- * response
- * whole; what comes before is for a stream that was cut, and for servers that leave the output out
- * of it.
+ * response whole; what comes before is for a stream that was cut, and for servers that leave the
+ * output out of it.
  */
 import type { AssistantMessage } from '../../core/event-map.js'
 import { responsesReply } from './openai-responses.js'

@@ -1,8 +1,7 @@
 /**
  * The form of Anthropic's messages: roles alternate, the results of a message's calls stand
- * together at
- * the start of the next one, ids of calls are unique in a request and of few characters, text is
- * not empty.
+ * together at the start of the next one, ids of calls are unique in a request and of few
+ * characters, text is not empty.
  */
 import type { MediaPart, Part, ToolResultPart, ToolUsePart } from '../../core/content.js'
 import type { Message } from '../message.js'

@@ -1,7 +1,6 @@
 /**
  * The form of OpenAI's responses: a list of items. Reasoning stands before what it led to, and
- * items that
- * came with reasoning name it through their ids: where it is left out, the ids go too.
+ * items that came with reasoning name it through their ids: where it is left out, the ids go too.
  */
 import type { MediaPart, Part, ToolResultPart } from '../../core/content.js'
 import type { Message } from '../message.js'

@@ -1,5 +1,6 @@
 /**
- * Claude Code transcripts as session events: all record types and eras that are known, and any other kept.
+ * Claude Code transcripts as session events: all record types and eras that are known, and any
+ * other kept.
  * Knows order, turns and compaction; what is inside a message is for `claude-content.ts`.
  * @see docs/import.md#claude-code
  */
@@ -311,7 +312,10 @@ class Reading {
     this.show(record)
   }
 
-  /** From here on the model sees the summary instead of what was before, but for what was kept beside it. */
+  /**
+   * From here on the model sees the summary instead of what was before, but for what was kept
+   * beside it.
+   */
   private compacted(record: Json, content: unknown): void {
     const { shown, kept } = this.state
     const isKept = keptFilter(kept, shown)
@@ -355,7 +359,9 @@ class Reading {
 
 const SYNTHETIC = '<synthetic>'
 
-/** How a turn ended, by the last thing that is known of its last message. Old versions say nothing. */
+/**
+ * How a turn ended, by the last thing that is known of its last message. Old versions say nothing.
+ */
 const TURN_ENDS: Readonly<Record<string, TurnReason>> = {
   end_turn: 'completed',
   stop_sequence: 'completed',

@@ -59,13 +59,18 @@ function filesOf(details: unknown): NonNullable<ToolResult['files']> {
   return []
 }
 
-/** The statement of a message's usage that counts: the one with most output, the later where equal. */
+/**
+ * The statement of a message's usage that counts: the one with most output, the later where equal.
+ */
 export function laterUsage(before: Usage | undefined, after: Usage | undefined): Usage | undefined {
   if (before === undefined || after === undefined) return after ?? before
   return (after.outputTokens ?? 0) >= (before.outputTokens ?? 0) ? after : before
 }
 
-/** `claude -p` and friends write no such thing; a text that one of these begins is no prompt of a person. */
+/**
+ * `claude -p` and friends write no such thing; a text that one of these begins is no prompt of a
+ * person.
+ */
 const LOCAL_TEXT =
   /^(?:<local-command-(?:stdout|stderr|caveat)>|<command-(?:name|message)>|<bash-(?:input|stdout|stderr)>|Caveat: The messages below were generated)/
 

@@ -154,7 +154,8 @@ export class CodexReading {
     this.out(type, data)
     const { address } = this
     const last = this.visible.at(-1)
-    // Several messages of one line share an address: what a person said must not go with the others.
+    // Several messages of one line share an address: what a person said must not go with the
+    // others.
     if (last?.[0] === address) {
       if (who === 'user') this.visible[this.visible.length - 1] = [address, last[1], who]
       return

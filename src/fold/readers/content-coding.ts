@@ -15,7 +15,10 @@ export function decodedPart(bytes: Uint8Array, coding: string): Uint8Array | und
   })
 }
 
-/** The bytes without their codings, which were applied in this order; undefined where not all came off. */
+/**
+ * The bytes without their codings, which were applied in this order; undefined where not all came
+ * off.
+ */
 export function withoutCodings(
   bytes: Uint8Array,
   codings: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Session logs of the DeepSeek harness as session events. Its events are close to ours; what differs is
- * here: the shape of parts, packed chunks, usage without what came from a cache, and a compaction that
- * is a message with an order to replace.
+ * Session logs of the DeepSeek harness as session events. Its events are close to ours; what
+ * differs is here: the shape of parts, packed chunks, usage without what came from a cache, and a
+ * compaction that is a message with an order to replace.
  * @see docs/import.md#dsh
  */
 import type { Content, Part } from '../../core/content.js'

@@ -1,6 +1,7 @@
 /**
- * How the history of a request goes on from what was derived before: what is kept, what was replaced,
- * what is new. Knows messages by a digest of what they say, not by how a client wrote them.
+ * How the history of a request goes on from what was derived before: what is kept, what was
+ * replaced, what is new. Knows messages by a digest of what they say, not by how a client wrote
+ * them.
  */
 
 import { valueDigest } from '../../core/canonical.js'

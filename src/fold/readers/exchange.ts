@@ -1,8 +1,8 @@
 /**
  * What recorded exchanges with models mean: messages, results of tools, headers of requests, usage.
  * A request carries its whole history; only its news become events. A history that a client made
- * shorter becomes a `compaction`. A conversation beside the first one (a title, a sub-agent) is derived
- * too, for its usage and for people, and then shadowed: `messages` shows one conversation.
+ * shorter becomes a `compaction`. A conversation beside the first one (a title, a sub-agent) is
+ * derived too, for its usage and for people, and then shadowed: `messages` shows one conversation.
  * Derives nothing once the run logs a session of its own.
  * @see docs/provider-view.md#exchanges
  */
@@ -99,7 +99,9 @@ class Reading {
     return { state: { ...this.#state, conversations }, events: this.#events }
   }
 
-  /** The conversation that the request goes on from, brought to where it stands, and what is new. */
+  /**
+   * The conversation that the request goes on from, brought to where it stands, and what is new.
+   */
   #place(
     request: ModelRequest,
     header: RequestHeader,

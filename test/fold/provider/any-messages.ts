@@ -1,4 +1,6 @@
-/** Messages as a log may have them: in any order, of any provider, with reused ids and broken text. */
+/**
+ * Messages as a log may have them: in any order, of any provider, with reused ids and broken text.
+ */
 import fc from 'fast-check'
 import type { Part } from '../../../src/core/content.js'
 import type { Message } from '../../../src/fold/message.js'

@@ -1,4 +1,6 @@
-/** Public recordings beside the checkout; tests that need them skip, and say so, where they are not. */
+/**
+ * Public recordings beside the checkout; tests that need them skip, and say so, where they are not.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

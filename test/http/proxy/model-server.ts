@@ -1,6 +1,6 @@
 /**
- * A model API of our own on 127.0.0.1, in plain and over TLS: chat completions with a tool, a stream, a 429 before the
- * first answer; anything else is echoed.
+ * A model API of our own on 127.0.0.1, in plain and over TLS: chat completions with a tool, a
+ * stream, a 429 before the first answer; anything else is echoed.
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'

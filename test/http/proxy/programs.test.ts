@@ -1,5 +1,6 @@
 /**
- * Programs as they are, under `daglog record --` and then, with the server gone, under `daglog replay --`.
+ * Programs as they are, under `daglog record --` and then, with the server gone, under `daglog
+ * replay --`.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

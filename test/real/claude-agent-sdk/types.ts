@@ -1,4 +1,5 @@
-// Compiles against the SDK's own types: a store of ours is one of theirs, with or without summaries.
+// Compiles against the SDK's own types: a store of ours is one of theirs, with or without
+// summaries.
 import { foldSessionSummary, type Options, type SessionStore } from '@anthropic-ai/claude-agent-sdk'
 import { claudeSessionStore } from '../../../src/claude-agent-sdk.js'
 import type { Store } from '../../../src/index.js'

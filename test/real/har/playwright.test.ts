@@ -1,5 +1,6 @@
 /**
- * A HAR of ours in the hands of Playwright: a real browser answered from it, with no server anywhere.
+ * A HAR of ours in the hands of Playwright: a real browser answered from it, with no server
+ * anywhere.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Compiles against the SDK's own types: a session of ours is one of theirs, with these capabilities.
+// Compiles against the SDK's own types: a session of ours is one of theirs, with these
+// capabilities.
 import type {
   AgentInputItem,
   Session,

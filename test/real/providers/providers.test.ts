@@ -1,6 +1,6 @@
 /**
- * Views, replies, streams and recorded exchanges against the official SDKs, offline: their own stream
- * classes and clients talk to a server on this machine.
+ * Views, replies, streams and recorded exchanges against the official SDKs, offline: their own
+ * stream classes and clients talk to a server on this machine.
  */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,7 @@
 /**
- * The real SDKs, recorded by the real recorder, with a server on this machine: what the run then tells is
- * the history that the SDK itself held; and with the server gone the same agent gets the same again.
+ * The real SDKs, recorded by the real recorder, with a server on this machine: what the run then
+ * tells is the history that the SDK itself held; and with the server gone the same agent gets the
+ * same again.
  */
 import { describe, expect, it } from 'vitest'
 import { withReplay } from '../../../src/http.js'

@@ -1,5 +1,6 @@
 /**
- * The official SDKs in programs of their own, under `daglog record --` and, with the server gone, `daglog replay --`.
+ * The official SDKs in programs of their own, under `daglog record --` and, with the server gone,
+ * `daglog replay --`.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,6 @@
-/** A model API on 127.0.0.1 that answers from a list, and keeps each exchange as a recorder would. */
+/**
+ * A model API on 127.0.0.1 that answers from a list, and keeps each exchange as a recorder would.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RunEvent } from '../../../src/core/event.js'

@@ -1,6 +1,6 @@
 /**
- * The official SDKs, unchanged, recorded against a server of this machine; then the server is stopped, and
- * the same program runs again: same values, no socket.
+ * The official SDKs, unchanged, recorded against a server of this machine; then the server is
+ * stopped, and the same program runs again: same values, no socket.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
