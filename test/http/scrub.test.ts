@@ -11,6 +11,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { passingFingerprint } from '../../src/http/fingerprint.js'
 import { ExchangeScrub } from '../../src/http/scrub.js'
+import { SecretPattern } from '../../src/http/scrub-pattern.js'
 import { withReplay } from '../../src/http.js'
 import { openStore } from '../../src/index.js'
 
@@ -228,6 +229,23 @@ describe('scrubbing a stream', () => {
           expect(cut.pieces.reduce((sum, one) => sum + one, 0)).toBe(cut.out.length)
         },
       ),
+    )
+  })
+
+  it('finds in a long text, which is asked for hints first, what it finds in a short one', () => {
+    const pieces = ['https', '://', 'user', ':', 'pa55word', '@', 'h/', '?', '&', 'password', '=']
+    const more = ['api_key', 'API-Key', '"', ' ', '\n', '$', 'a', 'x-', secret.slice(0, 24), '\\"']
+    const parts = fc.array(fc.constantFrom(...pieces, ...more), { maxLength: 10 })
+    fc.assert(
+      fc.property(parts, fc.constantFrom([], [secret]), (some, known) => {
+        const short = some.join('')
+        const found = (text: string) => {
+          const { rule, start, from } = SecretPattern.of(known).search(text, false).next(0) ?? {}
+          return { rule, start, from }
+        }
+        expect(found(`${short}${'\n'.repeat(300)}`)).toEqual(found(short))
+      }),
+      { numRuns: 2000 },
     )
   })
 
