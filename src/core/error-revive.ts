@@ -6,7 +6,8 @@
 import { DaglogError, ERROR_KINDS, type ErrorCode } from './errors.js'
 import type { ErrorData } from './event-map.js'
 
-const CLASSES: Readonly<Record<string, new (message: string) => Error>> = {
+/** By name. Ask with `Object.hasOwn`: the name of an error is what anybody says. */
+export const ERROR_CLASSES: Readonly<Record<string, ErrorConstructor>> = {
   Error,
   TypeError,
   RangeError,
@@ -40,7 +41,8 @@ function made({ name, message, code, errors }: ErrorData): Error {
   // A DOMException has a number for a code; Node's own errors of that name have a text.
   if (DOM_NAMES.has(name) && (code === undefined || /^\d+$/.test(code)))
     return new DOMException(message, name)
-  return new (CLASSES[name] ?? Error)(message)
+  const known = Object.hasOwn(ERROR_CLASSES, name) ? ERROR_CLASSES[name] : undefined
+  return new (known ?? Error)(message)
 }
 
 function hidden(error: Error, key: string, value: unknown): void {
