@@ -3,7 +3,9 @@
  * change is `===` from one version to the next, and fresh copies.
  * Iterative: depth is bounded by memory.
  */
+
 import { inspect } from 'node:util'
+import { setField } from '../core/set-field.js'
 import { bodyEach } from './tree-list.js'
 import { childrenAt, mapGet } from './tree-map.js'
 import {
@@ -136,15 +138,6 @@ class Viewer {
     const node = openValue(slot)
     if (node.kind === KIND.box) return unbox(node)
     return node.view ?? this.#start(node)
-  }
-}
-
-/** Sets an own field; plain assignment to `__proto__` would set the prototype. */
-function setField(out: object, key: string, value: unknown): void {
-  if (key !== '__proto__') (out as Record<string, unknown>)[key] = value
-  else {
-    const property = { value, enumerable: true, writable: true, configurable: true }
-    Object.defineProperty(out, key, property)
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Checkpoints of a thread as LangGraph wants them: tuples that are the caller's to change.
  */
+
 import type { RunnableConfig } from '@langchain/core/runnables'
 import {
   type Checkpoint,
@@ -12,12 +13,12 @@ import {
   TASKS,
   writesSortKey,
 } from '@langchain/langgraph-checkpoint'
+import { setField } from '../../core/set-field.js'
 import { bodyEach } from '../../value/tree-list.js'
 import { ABSENT, containerIn, KIND, type Slot } from '../../value/tree-node.js'
 import { objectEach, objectGet } from '../../value/tree-object.js'
 import type { AllowedClasses } from './classes.js'
 import type { Codec, SharedValues } from './codec.js'
-import { setField } from './plain.js'
 import { liveOf } from './revive.js'
 import type { CheckpointEntry, ThreadIndex } from './thread-index.js'
 import type { CheckpointData, Held, WritesData } from './thread-reader.js'

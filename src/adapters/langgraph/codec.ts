@@ -4,6 +4,7 @@
  * last seen is known by a walk over it, and is neither encoded nor hashed again.
  * @see docs/langgraph.md#values
  */
+import { setField } from '../../core/set-field.js'
 import { bodyGet } from '../../value/tree-list.js'
 import {
   ABSENT,
@@ -25,7 +26,7 @@ import { objectEach, objectGet } from '../../value/tree-object.js'
 import { listLike, objectLike } from '../../value/tree-reuse.js'
 import { bigintSlot, bytesSlot, sameSlot, textSlot, unbox } from '../../value/tree-scalar.js'
 import type { AllowedClasses } from './classes.js'
-import { setField, textOf } from './plain.js'
+import { textOf } from './plain.js'
 import { valueOfText } from './revive.js'
 import { FIELDS, fieldsIn, notOurs, ORDER, textIn } from './stored-values.js'
 import { isUnchanged, type Shadow, shadowOf } from './unchanged.js'

@@ -4,8 +4,11 @@
  * is ever taken for one of ours.
  * @see docs/langgraph.md#values
  */
+
 import { types } from 'node:util'
+import { ERROR_CLASSES } from '../../core/error-revive.js'
 import { DaglogError } from '../../core/errors.js'
+import { setField } from '../../core/set-field.js'
 import { type AllowedClasses, classOfMessage, isDelta, type MessageClass } from './classes.js'
 import { MARK } from './stored-values.js'
 
@@ -28,16 +31,6 @@ export const VIEWS = {
   BigInt64Array,
   BigUint64Array,
 } as const
-
-export const ERRORS: Readonly<Record<string, ErrorConstructor>> = {
-  Error,
-  TypeError,
-  RangeError,
-  SyntaxError,
-  ReferenceError,
-  EvalError,
-  URIError,
-}
 
 /** The JSON text of a value. @throws VALUE_UNSUPPORTED naming the place, `at` in front of it. */
 export function textOf(value: unknown, classes: AllowedClasses, at: Path): string {
@@ -218,7 +211,7 @@ class Plain {
       if (!Object.hasOwn(error, key) || key === 'name') continue
       setField(own, key, this.#at(key, (error as unknown as Record<string, unknown>)[key]))
     }
-    const name = Object.hasOwn(ERRORS, error.name) ? error.name : 'Error'
+    const name = Object.hasOwn(ERROR_CLASSES, error.name) ? error.name : 'Error'
     return marked('error', name, error.name, own)
   }
 
@@ -276,15 +269,6 @@ const ACCESSOR = Symbol('accessor')
 function fieldOf(value: object, key: string): unknown {
   const property = Object.getOwnPropertyDescriptor(value, key)
   return property?.get === undefined && property?.set === undefined ? property?.value : ACCESSOR
-}
-
-/** Sets an own field; plain assignment to `__proto__` would set the prototype. */
-export function setField(out: object, key: string, value: unknown): void {
-  if (key !== '__proto__') (out as Record<string, unknown>)[key] = value
-  else {
-    const property = { value, enumerable: true, writable: true, configurable: true }
-    Object.defineProperty(out, key, property)
-  }
 }
 
 function base64(bytes: Uint8Array): string {

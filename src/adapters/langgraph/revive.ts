@@ -2,9 +2,12 @@
  * What `plain.ts` wrote, live again: the same classes, each value the caller's alone. Nothing is
  * constructed but what stands in the lists there.
  */
+
+import { ERROR_CLASSES } from '../../core/error-revive.js'
 import { DaglogError } from '../../core/errors.js'
+import { setField } from '../../core/set-field.js'
 import { type AllowedClasses, deltaOf, messageClass } from './classes.js'
-import { ERRORS, setField, VIEWS } from './plain.js'
+import { VIEWS } from './plain.js'
 import { MARK } from './stored-values.js'
 
 const MARK_TEXT = `"${MARK}"`
@@ -99,12 +102,7 @@ function bare(fields: object): object {
   const out: object = Object.create(null)
   for (const key of Object.keys(fields)) {
     const value = (fields as Readonly<Record<string, unknown>>)[key]
-    Object.defineProperty(out, key, {
-      value,
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    })
+    setField(out, key, value)
   }
   return out
 }
@@ -127,7 +125,7 @@ function viewOf(name: string, bytes: Uint8Array<ArrayBuffer>): unknown {
 }
 
 function errorOf([type, name, own]: Payload, reviver: Reviver): Error {
-  const make = Object.hasOwn(ERRORS, type as string) ? ERRORS[type as string]! : Error
+  const make = Object.hasOwn(ERROR_CLASSES, type as string) ? ERROR_CLASSES[type as string]! : Error
   const error = new make()
   const hidden = { enumerable: false, writable: true, configurable: true }
   delete error.stack
