@@ -3,7 +3,9 @@
  * that uses the library finds in its environment.
  */
 import { basename } from 'node:path'
+import type { ChildCommand } from '../http/proxy/run-child.js'
 import type { Store } from '../store/store.js'
+import type { Call } from './call.js'
 
 const INTERPRETERS = /^(node|nodejs|deno|bun|npx|tsx|python[\d.]*|uv|ruby|sh|bash|zsh|env)(\.exe)?$/
 
@@ -27,8 +29,21 @@ export interface LibraryMode {
   readonly from?: string
 }
 
+/**
+ * The program that a verb runs, as `attend` takes it. With `--json`, standard output is the verb's.
+ */
+export function childOf(call: Call, store: Store, library: LibraryMode): ChildCommand {
+  const [command = '', ...args] = call.many('CMD')
+  return {
+    command,
+    args,
+    env: { ...process.env, ...libraryEnvironment(store, library) },
+    stdout: call.out.json ? 'stderr' : 'inherit',
+  }
+}
+
 /** For programs that use the library themselves. */
-export function libraryEnvironment(
+function libraryEnvironment(
   { place }: Store,
   { mode, run, from }: LibraryMode,
 ): Record<string, string> {

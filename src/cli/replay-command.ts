@@ -3,7 +3,7 @@ import { attend } from '../http/proxy/attend.js'
 import { checkProgram } from '../http/proxy/run-child.js'
 import type { Coverage } from '../http/proxy/sightings.js'
 import type { Call } from './call.js'
-import { libraryEnvironment } from './child-words.js'
+import { childOf } from './child-words.js'
 import { coverageLines } from './coverage-words.js'
 import { childExit, type ExitCode } from './exit-codes.js'
 import { missLines, verdictLine } from './replay-words.js'
@@ -13,7 +13,7 @@ const MISS: ExitCode = 6
 
 export async function replayCommand(call: Call): Promise<ExitCode> {
   const { out } = call
-  const [command = '', ...args] = call.many('CMD')
+  const [command = ''] = call.many('CMD')
   checkProgram({ command, env: process.env })
   call.ownInterrupts = true
   const store = await call.store()
@@ -21,18 +21,12 @@ export async function replayCommand(call: Call): Promise<ExitCode> {
   const run = await replayRun(store, from)
   try {
     const door = await replayingDoor(from, run)
-    const library = libraryEnvironment(store, { mode: 'replay', run: run.id, from: from.id })
     const { exit, coverage, seal } = await attend({
       ...door,
       env: process.env,
       seal: true,
       onError: (error) => out.alarm(['red', 'not replayed: '], String(error)),
-      child: {
-        command,
-        args,
-        env: { ...process.env, ...library },
-        stdout: out.json ? 'stderr' : 'inherit',
-      },
+      child: childOf(call, store, { mode: 'replay', run: run.id, from: from.id }),
     })
     await door.close()
     const report = door.report()

@@ -2,7 +2,7 @@
 import { attend } from '../http/proxy/attend.js'
 import { checkProgram } from '../http/proxy/run-child.js'
 import type { Call } from './call.js'
-import { libraryEnvironment, nameOfCommand } from './child-words.js'
+import { childOf, nameOfCommand } from './child-words.js'
 import { coverageLines } from './coverage-words.js'
 import { childExit, type ExitCode } from './exit-codes.js'
 import { countText } from './quantity.js'
@@ -11,7 +11,7 @@ import { outerProxyWords, recordingDoor } from './traffic-doors.js'
 export async function record(call: Call): Promise<ExitCode> {
   const { out } = call
   const words = call.many('CMD')
-  const [command = '', ...args] = words
+  const [command = ''] = words
   checkProgram({ command, env: process.env })
   // What was begun is finished and recorded before this process ends.
   call.ownInterrupts = true
@@ -21,19 +21,13 @@ export async function record(call: Call): Promise<ExitCode> {
   const run = await store.createRun({ name: call.text('name') ?? nameOfCommand(words) })
   try {
     const door = await recordingDoor(run)
-    const library = libraryEnvironment(store, { mode: 'record', run: run.id })
     const { exit, coverage } = await attend({
       ...door,
       hosts: call.list('host'),
       env: process.env,
       seal: false,
       onError: (error) => out.alarm(['red', 'not recorded: '], String(error)),
-      child: {
-        command,
-        args,
-        env: { ...process.env, ...library },
-        stdout: out.json ? 'stderr' : 'inherit',
-      },
+      child: childOf(call, store, { mode: 'record', run: run.id }),
     })
     await door.close()
     await run.end(exit.code === 0 ? 'ok' : exit.signal === undefined ? 'error' : 'cancelled')
