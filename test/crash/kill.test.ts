@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../src/index.js'
+import { linesUntilKilled } from './killed-child.js'
 
 const ROUNDS = process.env.DAGLOG_LONG ? 500 : 25
 const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url))
@@ -23,39 +24,21 @@ interface Acknowledged {
  * Run a writer for `lifeMs` after it opened, or after its first acknowledgement, then kill it; what
  * it said until then.
  */
-function writeUntilKilled(
+async function writeUntilKilled(
   dir: string,
   seed: number,
-  { lifeMs, after }: { lifeMs: number; after: RegExp },
+  life: { lifeMs: number; after: RegExp },
 ): Promise<Acknowledged[]> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [WRITER, dir, 'victim', String(seed)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let said = ''
-    let wrong = ''
-    child.stdout.on('data', (chunk) => {
-      const before = after.test(said)
-      said += chunk
-      if (!before && after.test(said)) setTimeout(() => child.kill('SIGKILL'), lifeMs)
-    })
-    child.stderr.on('data', (chunk) => {
-      wrong += chunk
-    })
-    child.on('error', reject)
-    child.on('close', (_code, signal) => {
-      if (signal !== 'SIGKILL') reject(new Error(`the writer ended by itself: ${wrong}`))
-      const lines = said.split('\n').slice(0, -1)
-      resolve(
-        lines
-          .filter((line) => /^\d/.test(line))
-          .map((line) => {
-            const [seq, mark] = line.split(' ')
-            return { seq: Number(seq), mark: mark ?? '' }
-          }),
-      )
-    })
+  const child = spawn(process.execPath, [WRITER, dir, 'victim', String(seed)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const lines = await linesUntilKilled(child, life)
+  return lines
+    .filter((line) => /^\d/.test(line))
+    .map((line) => {
+      const [seq, mark] = line.split(' ')
+      return { seq: Number(seq), mark: mark ?? '' }
+    })
 }
 
 describe('a writer killed with SIGKILL', () => {

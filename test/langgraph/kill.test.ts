@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../src/index.js'
+import { linesUntilKilled } from '../crash/killed-child.js'
 import { temporaryDir } from '../store/temporary.js'
 import { bundleOf } from './bundle.js'
 import { configOf, listed, real, type Saver, saverOver, type Tuple } from './savers.js'
@@ -23,28 +24,10 @@ type Line =
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Let the child begin, and kill it so many ms after it said what `after` looks for. */
-function killed(
-  child: Child,
-  { lifeMs, after }: { lifeMs: number; after: RegExp },
-): Promise<Line[]> {
-  return new Promise((resolve, reject) => {
-    let said = ''
-    let wrong = ''
-    child.stdout.on('data', (chunk) => {
-      const before = after.test(said)
-      said += chunk
-      if (!before && after.test(said)) setTimeout(() => child.kill('SIGKILL'), lifeMs)
-    })
-    child.stderr.on('data', (chunk) => {
-      wrong += chunk
-    })
-    child.on('error', reject)
-    child.on('close', (_, signal) => {
-      if (signal !== 'SIGKILL') reject(new Error(`the graphs ended by themselves: ${wrong}`))
-      else resolve(said.split('\n').slice(0, -1).flatMap(lineOf))
-    })
-    child.stdin.write('go\n')
-  })
+async function killed(child: Child, life: { lifeMs: number; after: RegExp }): Promise<Line[]> {
+  const lines = linesUntilKilled(child, life)
+  child.stdin.write('go\n')
+  return (await lines).flatMap(lineOf)
 }
 
 function lineOf(text: string): Line[] {
