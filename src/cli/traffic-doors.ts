@@ -23,6 +23,8 @@ export interface TrafficDoor {
   readonly upstream?: Upstream
   /** Of what was replayed; undefined where nothing is. */
   report(): ReplayReport | undefined
+  /** Calls that took place and could not be recorded; known once this is closed. */
+  unwritten(): number
   /** Once the sidecar is closed: what was recorded is in the log. */
   close(): Promise<void>
 }
@@ -37,6 +39,7 @@ export async function recordingDoor(into: Run): Promise<TrafficDoor> {
     sightings,
     upstream,
     report: () => undefined,
+    unwritten: () => recorder.unwritten,
     close: async () => {
       await recorder.close()
       upstream.close()
@@ -52,6 +55,7 @@ export async function replayingDoor(from: RunView, into: Run): Promise<TrafficDo
     door: new PlaybackDoor({ replayer, sightings, journal: recorder }),
     sightings,
     report: () => replayer.report(),
+    unwritten: () => recorder.unwritten,
     close: () => recorder.close(),
   }
 }
@@ -67,6 +71,7 @@ export async function autoDoor(from: RunView, into: Run): Promise<TrafficDoor> {
     sightings,
     upstream,
     report: () => replayer.report(),
+    unwritten: () => recorder.unwritten,
     close: async () => {
       await recorder.close()
       upstream.close()

@@ -39,7 +39,7 @@ export const TRAFFIC_VERBS: readonly Verb[] = [
         says: 'only what goes to the model',
       },
     ],
-    exits: [0, 1, 7],
+    exits: [0, 1, 5, 7],
     load: async () => (await import('./verb-record.js')).record,
   },
   {
@@ -68,7 +68,7 @@ export const TRAFFIC_VERBS: readonly Verb[] = [
       { command: 'daglog proxy', says: 'prints what to set for a client, a line a variable' },
       { command: 'daglog proxy --mode replay --run @last', says: 'connects to nothing' },
     ],
-    exits: [0, 1, 4, 6, 7],
+    exits: [0, 1, 4, 5, 6, 7],
     load: async () => (await import('./verb-proxy.js')).proxy,
   },
 ]

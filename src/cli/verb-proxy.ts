@@ -46,10 +46,14 @@ export async function proxy(call: Call): Promise<ExitCode> {
   await door.close()
   await run.end()
   const coverage = standing.coverage()
-  out.note(`${countText(coverage.recorded, 'call')} recorded, ${coverage.replayed} replayed`)
+  const unwritten = door.unwritten()
+  // In the other modes what was answered from the run may be among those that were not written.
+  const recorded = mode === 'record' ? coverage.recorded - unwritten : coverage.recorded
+  out.note(`${countText(recorded, 'call')} recorded, ${coverage.replayed} replayed`)
+  if (unwritten > 0) out.alarm(['red', 'not recorded: '], countText(unwritten, 'call'))
   for (const line of coverageLines(coverage)) out.note(...line)
   const report = door.report()
-  if (mode !== 'replay' || report === undefined || report.ok) return 0
+  if (mode !== 'replay' || report === undefined || report.ok) return unwritten > 0 ? 5 : 0
   for (const line of missLines(report)) out.alarm(...line)
   return 6
 }

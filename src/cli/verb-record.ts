@@ -8,6 +8,9 @@ import { childExit, type ExitCode } from './exit-codes.js'
 import { countText } from './quantity.js'
 import { outerProxyWords, recordingDoor } from './traffic-doors.js'
 
+/** The program ended well, and its record does not hold all of it. */
+const LEFT_OUT: ExitCode = 5
+
 export async function record(call: Call): Promise<ExitCode> {
   const { out } = call
   const words = call.many('CMD')
@@ -31,11 +34,14 @@ export async function record(call: Call): Promise<ExitCode> {
     })
     await door.close()
     await run.end(exit.code === 0 ? 'ok' : exit.signal === undefined ? 'error' : 'cancelled')
-    const ok = exit.code === 0
-    if (out.json) out.document('daglog.record/1', { ok, run: run.id, exit, coverage })
-    out.note(['green', 'recorded '], `${countText(coverage.recorded, 'call')} into ${run.id}`)
+    const unwritten = door.unwritten()
+    const ok = exit.code === 0 && unwritten === 0
+    if (out.json) out.document('daglog.record/1', { ok, run: run.id, exit, coverage, unwritten })
+    const recorded = coverage.recorded - unwritten
+    out.note(['green', 'recorded '], `${countText(recorded, 'call')} into ${run.id}`)
+    if (unwritten > 0) out.alarm(['red', 'not recorded: '], countText(unwritten, 'call'))
     for (const line of coverageLines(coverage)) out.note(...line)
-    return childExit(exit.code)
+    return exit.code === 0 && unwritten > 0 ? LEFT_OUT : childExit(exit.code)
   } catch (error) {
     await run.end('error').catch(() => {}) // What went wrong first is what counts.
     throw error

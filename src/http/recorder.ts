@@ -47,6 +47,8 @@ const ordinalsOf = new WeakMap<Run, Ordinals>()
 export class Recorder {
   private readonly open = new Set<Recording>()
   private readonly lost = new Set<number>()
+  /** Of exchanges that are not in the log, whether or not that was told there. */
+  private readonly missing = new Set<number>()
   private lostReason = ''
   private readonly seen = new Set<string>()
   private readonly ordinals: Ordinals
@@ -59,6 +61,11 @@ export class Recorder {
   ) {
     this.ordinals = ordinalsOf.get(run) ?? { last: 0, seq: -1, reading: undefined }
     ordinalsOf.set(run, this.ordinals)
+  }
+
+  /** How many exchanges took place and are not in the log. Final once it is closed. */
+  get unwritten(): number {
+    return this.missing.size
   }
 
   get failsClosed(): boolean {
@@ -178,6 +185,7 @@ export class Recorder {
       const lost = [...this.lost]
       const gap = lost.length === 0 ? [] : [{ type: 'http/gap', data: encodeData(this.gap()) }]
       const appended = await run.appendEncoded([...gap, event])
+      if (type === 'http/exchange') this.missing.delete(ordinal)
       const seq = appended.at(-1)?.seq ?? -1
       if (type === 'http/start') this.ordinals.seq = Math.max(this.ordinals.seq, seq)
       for (const told of lost) this.lost.delete(told)
@@ -189,6 +197,7 @@ export class Recorder {
 
   /** @internal An exchange is not in the log, though it took place. */
   lose(ordinal: number, error: unknown): void {
+    this.missing.add(ordinal)
     this.lostReason = error instanceof Error ? error.message : String(error)
     if (this.lost.has(ordinal)) return
     this.lost.add(ordinal)

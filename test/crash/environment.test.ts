@@ -2,26 +2,15 @@
  * A real full disk, a real lack of file handles, a real paused process.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DaglogError, openStore } from '../../src/index.js'
 import { logPath, temporaryDir, temporaryStore } from '../store/temporary.js'
+import { smallDisk } from './small-disk.js'
 
 const INDEX = fileURLToPath(new URL('../../dist/index.js', import.meta.url))
-
-/** A file system of its own, `bytes` long; undefined where we may not mount. */
-function smallDisk(bytes: number): string | undefined {
-  const dir = join(temporaryDir(), 'disk')
-  mkdirSync(dir)
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir])
-  if (mounted.status !== 0) return undefined
-  onTestFinished(() => {
-    execFileSync('umount', [dir])
-  })
-  return dir
-}
 
 describe('a full disk', () => {
   it('T6, T7: refuses the append, keeps everything acknowledged, and goes on once there is space', async (context) => {
