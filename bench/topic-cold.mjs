@@ -18,6 +18,10 @@ const RUN_BYTES_QUICK = GIB / 16
 const FREE_BYTES_MIN = 6 * GIB
 const RUNS = 10_000
 const RUNS_QUICK = 1000
+const IMPORTED = 100_000
+const IMPORTED_QUICK = 10_000
+/** An importer notes what it appends a folder at a time. */
+const NOTED_AT_ONCE = 500
 /** How much of a log a writer may add after its last snapshot of a very long one. */
 const KILLED_SHARE = 1 / 32
 const TOOK_MS_MAX = 1000
@@ -32,6 +36,7 @@ export function cold(options) {
   return withScratch(async (dir) => [
     ...(await longRun(join(dir, 'long'), options)),
     ...(await manyRuns(join(dir, 'many'), options)),
+    ...(await importedRuns(join(dir, 'imported'), options)),
   ])
 }
 
@@ -105,6 +110,43 @@ async function manyRuns(root, { quick }) {
   mkdirSync(join(root, 'cache'), { recursive: true })
   rmSync(join(root, 'cache'), { recursive: true })
   rows.push(row('the same, the cache deleted', PROBES, ['runs', root], bars))
+  return rows
+}
+
+/** Runs as an importer leaves them, with totals of their own. */
+async function importedRuns(root, { quick }) {
+  const count = quick ? IMPORTED_QUICK : IMPORTED
+  const store = await openStore(root)
+  let facts = []
+  for (let number = 0; number < count; number += 1) {
+    const session = `0199a3c2-77d1-7c40-9f4e-${number.toString(16).padStart(12, '0')}`
+    const { head } = await writeRun(store, `codex-${session}`, (log, fold) => {
+      fold(log.add('run/meta', { name: 'imported' }))
+      fold(log.add('note', { text: PARAGRAPH }))
+    })
+    const bytes = 40_000 + number
+    const imported = {
+      format: 'codex',
+      session,
+      size: bytes,
+      mtime: 1_780_000_000_000 + number * 1000,
+      bytes,
+      reader: { name: 'codex', version: 3 },
+    }
+    const totals = { turns: number % 40, tokensIn: number * 7, tokensOut: number * 3 }
+    const started = imported.mtime - 60_000
+    const summary = { ...head.data.summary, ...totals, started, updated: imported.mtime, imported }
+    facts.push({ type: 'run/head', data: { ...head.data, summary } })
+    if (facts.length === NOTED_AT_ONCE || number === count - 1) {
+      await store.context.heads.note(facts)
+      facts = []
+    }
+  }
+  await store.close()
+  const bars = { medianMax: TOOK_MS_MAX }
+  const rows = [row(`the list of ${count} imported runs`, PROBES, ['runs', root], bars)]
+  rmSync(join(root, 'cache'), { recursive: true })
+  rows.push(row('the same, the cache deleted', PROBES, ['runs', root], {}))
   return rows
 }
 

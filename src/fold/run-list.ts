@@ -3,10 +3,11 @@
  * ends and closes. Listing never opens a run.
  */
 import type { Hash } from '../core/hash.js'
+import { type Columns, packColumns, unpackColumns } from './columns.js'
 import type { PlaceRow, RunSummary } from './run-index.js'
 
 /** Bumped whenever the meaning of a field changes; a snapshot of another version is not used. */
-export const RUN_LIST_VERSION = 1
+export const RUN_LIST_VERSION = 2
 
 /** What the store's log says of a run: data of `run/head`. */
 export interface RunHead {
@@ -86,17 +87,17 @@ export class RunList {
   toJSON(): unknown {
     return {
       version: RUN_LIST_VERSION,
-      heads: [...this.heads.values()],
+      heads: packColumns([...this.heads.values()]),
       deleted: [...this.deleted.values()],
     }
   }
 
   /** @returns undefined where the snapshot is of another version. */
   static fromJSON(snapshot: unknown): RunList | undefined {
-    const from = snapshot as { version?: number; heads: RunHead[]; deleted: RunDeleted[] } | null
+    const from = snapshot as { version?: number; heads: Columns; deleted: RunDeleted[] } | null
     if (from?.version !== RUN_LIST_VERSION) return undefined
     const list = new RunList()
-    for (const head of from.heads) list.heads.set(head.id, head)
+    for (const head of unpackColumns(from.heads) as RunHead[]) list.heads.set(head.id, head)
     for (const gone of from.deleted) if (gone.run !== undefined) list.deleted.set(gone.run, gone)
     return list
   }
