@@ -3,7 +3,7 @@
  */
 import type { Divergence, DivergenceSide, ReplayReport } from '../fold/divergence.js'
 import type { JsonChange } from '../value/json-diff.js'
-import { previewOf } from '../value/preview.js'
+import { previewOf, printable } from '../value/preview.js'
 
 /** Divergences that are shown behind the first one. */
 const TAINTED_SHOWN_MAX = 10
@@ -27,7 +27,8 @@ export function reportText(report: ReportOf): string {
   }
   for (const { api, target, count } of uncovered)
     lines.push(`  not covered: ${api} ${target}${count === 1 ? '' : ` (${count} times)`}`)
-  return `${lines.join('\n')}\n`
+  // Names, paths and pointers are recorded content: a terminal must not obey them.
+  return lines.map((line) => `${printable(line)}\n`).join('')
 }
 
 function divergencesText({ first, divergences, more }: ReplayReport): string[] {
