@@ -2,7 +2,9 @@
  * One of the processes of the sidecar's bench, said by its first argument: the origin, our sidecar with a store in a
  * directory, or mockttp. Tells its parent where it listens.
  */
-import { createServer as createSecureServer } from 'node:https'
+import { createServer } from 'node:http'
+import { Agent, createServer as createSecureServer, request as secureRequest } from 'node:https'
+import { pipeline } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { CertificateAuthority } from '../dist/http/proxy/certificate-authority.js'
 import { openRecorder } from '../dist/http/recorder.js'
@@ -12,7 +14,7 @@ import { RelayDoor, Sidecar, Sightings, Upstream } from '../dist/proxy.js'
 const [part, ...args] = process.argv.slice(2)
 const ANSWER = Buffer.alloc(2000, 'a')
 
-const PARTS = { origin, sidecar, mockttp }
+const PARTS = { origin, sidecar, bare, mockttp }
 process.send?.(await PARTS[part](...args))
 
 async function origin() {
@@ -47,6 +49,24 @@ async function sidecar(dir, target, ca) {
     proxy: admitted.proxyUrl,
     base: admitted.baseUrl(target),
   }
+}
+
+/** The least that a proxy on this runtime does: it pipes, and looks at nothing. */
+async function bare(target, ca) {
+  const { hostname, port } = new URL(target)
+  const agent = new Agent({ keepAlive: true, ca })
+  const fail = (error) => {
+    if (error) console.error(error)
+  }
+  const server = createServer((req, res) => {
+    const { method, url: path, headers } = req
+    const asked = secureRequest({ hostname, port, agent, method, path, headers }, (answer) => {
+      res.writeHead(answer.statusCode, answer.headers)
+      pipeline(answer, res, fail)
+    })
+    pipeline(req, asked, fail)
+  })
+  return { base: `http://127.0.0.1:${await listening(server)}` }
 }
 
 /** It passes requests on and is told of each body, which it holds in memory. */

@@ -34,8 +34,9 @@ export function sidecar({ quick, tell }) {
       const origin = await part('origin')
       const target = `https://127.0.0.1:${origin.port}`
       const ours = await part('sidecar', join(dir, 'store'), target, origin.ca)
+      const bare = await part('bare', target, origin.ca)
       const peer = await peerPart(part, tell)
-      return await measured({ origin, target, ours, peer, calls: quick ? 500 : 2000 })
+      return await measured({ origin, target, ours, bare, peer, calls: quick ? 500 : 2000 })
     } finally {
       for (const child of parts) child.kill()
     }
@@ -49,13 +50,14 @@ async function peerPart(part, tell) {
   return loader === undefined ? undefined : part('mockttp', loader)
 }
 
-async function measured({ origin, target, ours, peer, calls }) {
+async function measured({ origin, target, ours, bare, peer, calls }) {
   const straight = new https.Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: origin.ca })
   const plain = new http.Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const through = (proxy) => tunnelAgent(proxy, `127.0.0.1:${origin.port}`)
   const ourTunnel = through(ours)
   const sides = {
     direct: () => rate(calls, { url: `${target}/x`, agent: straight }),
+    bare: () => rate(calls, { url: `${bare.base}/x`, agent: plain }),
     reverse: () => rate(calls, { url: `${ours.base}/x`, agent: plain }),
     ours: () => rate(calls, { url: `${target}/x`, agent: ourTunnel }),
   }
@@ -87,6 +89,13 @@ async function measured({ origin, target, ours, peer, calls }) {
     unit: 'calls/s',
     limit,
     bars: { ratioMin: 0.5 },
+  })
+  const least = at(rates.bare)
+  rows.push({
+    what: 'the same through a bare proxy that pipes and records nothing',
+    median: least,
+    unit: 'calls/s',
+    limit: { what: 'straight to the origin', median: direct, ratio: least / direct },
   })
   const added = (times) => at(times) - at(firsts.direct)
   rows.push({
