@@ -24,7 +24,6 @@ export type AgentFunction<I, O> = (run: Run, input: I) => O | Promise<O>
 export abstract class Execution implements StepAnswerer {
   /** Whether clock and random numbers of JavaScript itself are the run's. */
   globals = false
-  readonly sites = true
   over = false
   readonly signal: AbortSignal
   private readonly occurrences = new Map<string, number>()
@@ -48,6 +47,10 @@ export abstract class Execution implements StepAnswerer {
     const key = count === 0 ? base : keyOf(count)
     this.notePath(ask, key)
     return key
+  }
+
+  wantsSite(_key: string): boolean {
+    return true
   }
 
   abstract answer(ask: KnownAsk): Promise<StepAnswer>

@@ -73,6 +73,12 @@ export class ReplayExecution extends AgainExecution {
     return undefined
   }
 
+  /** Only what differs, or is made anew and compared, says where it was called. */
+  override wantsSite(key: string): boolean {
+    const step = this.recording.steps.get(key)
+    return this.verifyPure || step === undefined || step.asked
+  }
+
   async answer(ask: KnownAsk): Promise<StepAnswer> {
     this.gate.move()
     const step = this.recording.steps.get(ask.key)

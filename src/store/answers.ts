@@ -18,13 +18,13 @@ export interface StepAsk {
   /** '' at the top. */
   readonly parentKey: string
   readonly options: StepOptions
-  /** Where in the code it was called: `agent.ts:12:5`. */
-  readonly site: CallSite | undefined
 }
 
 /** The same with its identity. */
 export interface KnownAsk extends StepAsk {
   readonly key: string
+  /** Where in the code it was called: `agent.ts:12:5`. */
+  readonly site: CallSite | undefined
 }
 
 /** The body runs. */
@@ -59,8 +59,8 @@ export interface RecordedTick {
 export interface StepAnswerer {
   /** Of steps that have no other signal. */
   readonly signal: AbortSignal
-  /** Whether asks say where in the code they were made, which costs some microseconds each. */
-  readonly sites: boolean
+  /** Whether it is to be said where in the code this step was called, which takes microseconds. */
+  wantsSite(key: string): boolean
   /** True once the function has returned: what it left running is told nothing any more. */
   readonly over: boolean
   /**

@@ -14,7 +14,7 @@ import type { Hash } from '../core/hash.js'
 import { withoutPointers } from '../core/pointer.js'
 import type { KnownAsk, LiveAnswer, RecordedAnswer, StepAnswerer } from './answers.js'
 import type { Appended } from './appender.js'
-import { type CallSite, callSite } from './call-site.js'
+import { callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
 import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
@@ -136,12 +136,11 @@ interface TakenCall<R> extends StepCall<R> {
   readonly parent: Step | undefined
   readonly inputDigest: Hash
   readonly given: EncodedData
-  readonly site: CallSite | undefined
 }
 
 export async function runStep<R>(call: StepCall<R>): Promise<R> {
   const { run, options } = call
-  const taken = take(call, run.answerer)
+  const taken = take(call)
   const { key } = options
   const leave =
     key === undefined ? undefined : enterKey({ ...taken, parentKey: taken.parent?.key ?? '', key })
@@ -154,7 +153,7 @@ export async function runStep<R>(call: StepCall<R>): Promise<R> {
   }
 }
 
-function take<R>(call: StepCall<R>, answerer: StepAnswerer | undefined): TakenCall<R> {
+function take<R>(call: StepCall<R>): TakenCall<R> {
   const { run, input, hasInput, options } = call
   const outer = options.parent ?? current.getStore()
   return {
@@ -164,7 +163,6 @@ function take<R>(call: StepCall<R>, answerer: StepAnswerer | undefined): TakenCa
       options.ignore === undefined ? input : withoutPointers(input, options.ignore),
     ),
     given: encodeData(hasInput ? { input } : {}),
-    site: answerer?.sites === true ? callSite() : undefined,
   }
 }
 
@@ -178,11 +176,13 @@ async function runRecorded<R>(call: TakenCall<R>): Promise<R> {
 }
 
 async function runAnswered<R>(call: TakenCall<R>, answerer: StepAnswerer): Promise<R> {
-  const { run, name, input, inputDigest, parent, options, site } = call
+  const { run, name, input, inputDigest, parent, options } = call
   // The function has returned, and nothing is recorded of what it left running.
   if (answerer.over) return new Promise<never>(() => {})
-  const asked = { run, name, input, inputDigest, parentKey: parent?.key ?? '', options, site }
-  const ask: KnownAsk = { ...asked, key: answerer.identify(asked) }
+  const asked = { run, name, input, inputDigest, parentKey: parent?.key ?? '', options }
+  const key = answerer.identify(asked)
+  // Before anything is awaited: afterwards the caller is not on the stack.
+  const ask: KnownAsk = { ...asked, key, site: answerer.wantsSite(key) ? callSite() : undefined }
   const answer = await answerer.answer(ask)
   if (answer.how === 'live') {
     const id = await run.nextStepId()
@@ -205,7 +205,7 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
   const input = answer.edited === undefined ? call.input : answer.edited.input
   const self = stepOf(call, begun, input, await lineageOf(run), answer.edited?.onRead)
   const given = answer.edited === undefined ? call.given : encodeData({ input })
-  const seq = await writeStart(call, self, given)
+  const seq = await writeStart(call, self, given, ask?.site)
   if (ask !== undefined) answerer?.begun?.(ask, self, seq)
   let outcome: StepOutcome<R>
   try {
@@ -250,9 +250,10 @@ function stepOf<R>(
 
 /** @returns The seq of the start. */
 async function writeStart<R>(
-  { run, name, parent, options, events = {}, site }: TakenCall<R>,
+  { run, name, parent, options, events = {} }: TakenCall<R>,
   { id, key }: Pick<Step, 'id' | 'key'>,
   given: EncodedData,
+  site?: KnownAsk['site'],
 ): Promise<number> {
   const at = site?.()
   const start = encodeData({
@@ -344,9 +345,7 @@ async function takeOutcome<R>(
   if (answer.write) {
     begun = { id: await run.nextStepId(), key, ask, answerer }
     const self = stepOf(call, begun, input, await lineageOf(run))
-    begins = writeStart({ ...call, site: undefined }, self, call.given).then((seq) =>
-      answerer.begun?.(ask, self, seq),
-    )
+    begins = writeStart(call, self, call.given).then((seq) => answerer.begun?.(ask, self, seq))
     // Whoever waits for the outcome is told; until then nobody may call it unhandled.
     begins.catch(() => {})
     if (answer.recheck !== undefined) recheck(call, self, answer.recheck)

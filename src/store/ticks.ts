@@ -76,7 +76,7 @@ export class Ticks {
     const outer = currentStep()
     const parentKey = outer?.run === run ? outer.key : ''
     const ask = { run, name, input: undefined, inputDigest: NO_INPUT, parentKey, options: {} }
-    if (run.answerer !== undefined) return run.answerer.identify({ ...ask, site: undefined })
+    if (run.answerer !== undefined) return run.answerer.identify(ask)
     const keyOf = keyMaker(ask)
     const base = keyOf(0)
     const count = this.counts.get(base) ?? 0
