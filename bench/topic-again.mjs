@@ -3,6 +3,8 @@
  * long run replayed with flat memory, the first live step behind many finished ones.
  */
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { openStore } from '../dist/index.js'
 import { median } from './rounds.mjs'
 import { withScratch } from './scratch.mjs'
@@ -14,7 +16,7 @@ const FINISHED_QUICK = 2_000
 const RECORD_US_MAX = 100
 const REPLAY_S_MAX = 10
 const RESUME_S_MAX = 1
-const MEMORY_SAMPLE_STEPS = 1_000
+const MEMORY_SAMPLE_STEPS = 10_000
 
 /** @param {{quick: boolean, tell: (line: string) => void}} options */
 export async function again({ quick, tell }) {
@@ -74,7 +76,7 @@ async function replay(store, id) {
   return (performance.now() - before) / 1000
 }
 
-/** In a replay of its own: collecting garbage to look at the heap takes longer than the steps. */
+/** In a replay of its own: collecting garbage to look at the heap takes long. */
 async function grown(store, id) {
   const heaps = []
   const agent = async (run, count) => {
@@ -87,13 +89,16 @@ async function grown(store, id) {
   }
   const report = await store.replay(id, agent)
   if (!report.ok) throw new Error(report.text())
-  const from = heaps[Math.floor(heaps.length / 10)]
+  const from = heaps[1] ?? heaps[0]
   return Math.max(0, heaps.at(-1) - from)
 }
 
-/** What is alive: with `--expose-gc` after a collection. */
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
+
+/** What is alive. */
 function heapNow() {
-  globalThis.gc?.()
+  collect()
   return process.memoryUsage().heapUsed
 }
 

@@ -41,6 +41,14 @@ export abstract class AgainExecution extends Execution {
     })
   }
 
+  /** Counted where the recording has it, which a table of a hundred thousand keys would repeat. */
+  protected override occurrence(base: string): number {
+    const step = this.recording.steps.get(base)
+    if (step === undefined) return super.occurrence(base)
+    step.asks += 1
+    return step.asks - 1
+  }
+
   /** Whether its result goes out: not what ran inside of a step that is answered as a whole. */
   protected isWithin(step: RecordedStep): boolean {
     for (let above = step.parent; above !== undefined; above = above.parent)

@@ -42,11 +42,17 @@ export abstract class Execution implements StepAnswerer {
   identify(ask: StepAsk): string {
     const keyOf = keyMaker(ask)
     const base = keyOf(0)
-    const count = this.occurrences.get(base) ?? 0
-    this.occurrences.set(base, count + 1)
+    const count = this.occurrence(base)
     const key = count === 0 ? base : keyOf(count)
     this.notePath(ask, key)
     return key
+  }
+
+  /** How often this was asked before. */
+  protected occurrence(base: string): number {
+    const count = this.occurrences.get(base) ?? 0
+    this.occurrences.set(base, count + 1)
+    return count
   }
 
   wantsSite(_key: string): boolean {
@@ -55,7 +61,7 @@ export abstract class Execution implements StepAnswerer {
 
   abstract answer(ask: KnownAsk): Promise<StepAnswer>
 
-  begun(ask: KnownAsk, step: Step, _seq: number): void {
+  begun(ask: KnownAsk, step: Step, _seq: number | undefined): void {
     this.running.set(ask.key, step.id)
   }
 

@@ -38,6 +38,8 @@ export interface RecordedStep {
   place: number
   /** Somebody asked for it in this execution. */
   asked: boolean
+  /** How often this execution asked for it or for its like, of which it is the first. */
+  asks: number
 }
 
 /** The function's own beginning or end. */
@@ -48,6 +50,8 @@ export interface AgentMark<T> {
 }
 
 const TYPES = ['step/start', 'step/end', 'agent/start', 'agent/end', 'agent/abort', 'tick'] as const
+
+const NONE: readonly string[] = []
 
 export class Recording {
   readonly steps = new Map<string, RecordedStep>()
@@ -125,19 +129,29 @@ export class Recording {
     data: StepStart,
     byId: Map<string, RecordedStep>,
   ): void {
-    const { id, key, name, effect, site, ignore = [] } = data
+    const { id, key, name, effect, site, ignore = NONE } = data
     const known = this.steps.get(key)
     // What was begun again has the same identity; what has ended stays as it ended.
     if (known?.end !== undefined) return
     const parent = data.parent === undefined ? undefined : byId.get(data.parent)
     const path = known?.path ?? this.pathOf(parent, name)
-    const found = { key, id, name, path, parent, effect, ignore, site, view, start: seq }
+    // Named one by one: there may be a hundred thousand, and spreading costs more than the rest.
     const step: RecordedStep = {
-      ...found,
+      key,
+      id,
+      name,
+      path,
+      parent,
+      effect,
+      ignore,
+      site,
+      view,
+      start: seq,
       end: undefined,
       status: undefined,
       place: -1,
       asked: false,
+      asks: 0,
     }
     byId.set(id, step)
     this.steps.set(key, step)
@@ -158,7 +172,7 @@ export class Recording {
   }
 
   private pathOf(parent: RecordedStep | undefined, name: string): string {
-    const place = JSON.stringify([parent?.key ?? '', name])
+    const place = `${parent?.key ?? ''}/${name}`
     const count = (this.counts.get(place) ?? 0) + 1
     this.counts.set(place, count)
     const own = count === 1 ? name : `${name}#${count}`

@@ -31,6 +31,7 @@ export class ReplayExecution extends AgainExecution {
   private drained: (() => void) | undefined
   private readonly seqs = new Map<string, number>()
   private readonly rechecks: Promise<void>[] = []
+  private readonly writing = new Set<Promise<unknown>>()
 
   /** Another input than the recorded one is the first thing that differs. */
   compareInputs(recorded: unknown, now: unknown): void {
@@ -57,9 +58,18 @@ export class ReplayExecution extends AgainExecution {
     return false
   }
 
-  override begun(ask: KnownAsk, step: Step, seq: number): void {
+  override begun(ask: KnownAsk, step: Step, seq: number | undefined): void {
     super.begun(ask, step, seq)
-    if (!this.recording.steps.has(ask.key)) this.seqs.set(ask.key, seq)
+    if (seq !== undefined && !this.recording.steps.has(ask.key)) this.seqs.set(ask.key, seq)
+  }
+
+  gathered(writing: Promise<unknown>): void {
+    this.writing.add(writing)
+    writing.then(
+      () => this.writing.delete(writing),
+      // It stays among those that are waited for, which tells.
+      () => {},
+    )
   }
 
   /** What was not drawn then is drawn now, and told. */
@@ -95,7 +105,7 @@ export class ReplayExecution extends AgainExecution {
       this.gate.wantQuiet(true)
       return { how: 'recorded', write: true, outcome: () => new Promise(() => {}) }
     }
-    const answer = this.recorded(ask, step, true)
+    const answer = { ...this.recorded(ask, step, true), gather: true }
     if (!this.verifyPure || ask.options.effect !== 'none') return answer
     return { ...answer, recheck: this.recheckOf(ask, step) }
   }
@@ -205,7 +215,7 @@ export class ReplayExecution extends AgainExecution {
       })
     }
     this.gate.close()
-    await Promise.all(this.rechecks)
+    await Promise.all([...this.rechecks, ...this.writing])
     await this.outcomes.close()
     await this.findMisses()
     if (!this.verdict.complete) return

@@ -41,6 +41,8 @@ export interface RecordedAnswer {
   readonly how: 'recorded'
   /** Whether start and end are written into this run; not where they are in it already. */
   readonly write: boolean
+  /** Nobody waits until these are written: they say nothing that another log does not. */
+  readonly gather?: boolean
   /** Resolves when the outcome may go to the caller; never, where there was none. */
   outcome(): Promise<StepOutcome<unknown>>
   /** Run the body all the same, and tell what came of it: it changes nothing. */
@@ -75,8 +77,10 @@ export interface StepAnswerer {
   tick?(key: string): RecordedTick | undefined
   /** @throws what the caller is to be told instead of an outcome; nothing is recorded then. */
   answer(ask: KnownAsk): Promise<StepAnswer>
-  /** Its start is in this run's log. */
-  begun?(ask: KnownAsk, step: Step, seq: number): void
+  /** Its start is in this run's log, at `seq`; undefined where nobody waited for that. */
+  begun?(ask: KnownAsk, step: Step, seq: number | undefined): void
+  /** An append that nobody waited for; whether it went well is to be known before the end. */
+  gathered?(writing: Promise<unknown>): void
   /**
    * Its end is where it belongs, at `seq` of this run's log where it was written there. Resolves
    * when the caller may be told: outcomes go out one after the other, in the order of the log.

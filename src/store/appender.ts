@@ -5,6 +5,7 @@
  * @see docs/format.md#durability
  */
 import { randomFillSync } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { Backend, LogName, LogWriter } from '../backend/backend.js'
 import { bodyText, type EncodedData } from '../core/body.js'
 import { DaglogError } from '../core/errors.js'
@@ -45,6 +46,15 @@ export interface AppendPoint {
   readonly offset: number
 }
 
+/** How many that gather are written at once, and for how many turns of the event loop they wait. */
+const GATHERED_APPENDS_MAX = 64
+const GATHER_TURNS = 16
+
+/** How an append is written where nobody waits for it. */
+export interface Gathering {
+  readonly gather?: boolean
+}
+
 interface EncodedAppend {
   readonly text: string
   readonly objects: NewObjects
@@ -55,6 +65,7 @@ interface Waiting extends EncodedAppend {
   /** Seq of the last frame that there is once this is written. */
   readonly lastSeq: number
   readonly sync: boolean
+  readonly gather: boolean
   readonly resolve: (appended: readonly Appended[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -106,17 +117,27 @@ export class Appender {
    * Append the drafts as one atomic unit: after a crash all of them stand, or none.
    * Resolves once they would survive power loss (`sync`), or once they are handed to the medium.
    * Encoding happens before the first await, so the order of calls is the order of frames.
+   * With `gather` it waits some turns of the event loop for others, to be written with them.
    * @throws LIMIT_EXCEEDED at once, and then nothing was taken; WRITE_FAILED, WRITER_FENCED
    */
   append(
     drafts: readonly Draft[],
-    { sync }: { readonly sync: boolean },
+    { sync, gather = false }: { readonly sync: boolean } & Gathering,
   ): Promise<readonly Appended[]> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     // Named one by one: spreading an object costs as much as all of the rest.
     const { text, objects, frames } = this.encoded(drafts)
     return new Promise((resolve, reject) => {
-      this.queue.push({ text, objects, frames, lastSeq: this.seq - 1, sync, resolve, reject })
+      this.queue.push({
+        text,
+        objects,
+        frames,
+        lastSeq: this.seq - 1,
+        sync,
+        gather,
+        resolve,
+        reject,
+      })
       this.flushing ??= this.flush()
     })
   }
@@ -190,6 +211,7 @@ export class Appender {
     // Whatever else is called in this turn of the loop shares the first sync.
     await Promise.resolve()
     while (this.queue.length > 0) {
+      await this.gathered()
       const batch = this.takeBatch()
       try {
         await this.commit(batch)
@@ -199,6 +221,15 @@ export class Appender {
       }
     }
     this.flushing = undefined
+  }
+
+  private async gathered(): Promise<void> {
+    const many = (): boolean => this.queue.length >= GATHERED_APPENDS_MAX
+    for (let turns = 0; turns < GATHER_TURNS && !many(); turns += 1) {
+      // What is large is not held.
+      if (!this.queue.every(({ gather, objects }) => gather && objects === NO_OBJECTS)) return
+      await setImmediate()
+    }
   }
 
   private takeBatch(): Waiting[] {

@@ -10,7 +10,7 @@ import type { Projection } from '../fold/projection.js'
 import { type RunIndex, STATE_TYPE } from '../fold/run-index.js'
 import type { Tree } from '../value/tree.js'
 import type { StepAnswerer } from './answers.js'
-import type { Appended, Draft } from './appender.js'
+import type { Appended, Draft, Gathering } from './appender.js'
 import { Asks } from './ask.js'
 import { type ChildOptions, type Spawner, spawnChild } from './child.js'
 import type { StoreContext } from './context.js'
@@ -156,7 +156,7 @@ export class Run extends RunView {
   }
 
   /** The same for data that was encoded earlier. For daglog's own rooms. */
-  async appendEncoded(events: readonly EncodedEvent[]): Promise<readonly Appended[]> {
+  async appendEncoded(events: readonly EncodedEvent[], how?: Gathering): Promise<Appended[]> {
     if (this.closed !== undefined) throw this.writer.closedError()
     if (events.length === 0) return []
     const now = this.context.now()
@@ -172,7 +172,7 @@ export class Run extends RunView {
     // From here on nothing is awaited until it is under way: what fails, fails now.
     try {
       drafts = [...ticks, ...events].map((event) => this.draft(event, now))
-      appending = log.appender.append(drafts, { sync })
+      appending = log.appender.append(drafts, { ...how, sync })
     } catch (error) {
       this.ticks.giveBack(ticks)
       undo?.()

@@ -7,7 +7,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type EncodedData, encodeData, joinData } from '../core/body.js'
 import { valueDigest } from '../core/canonical.js'
-import { errorData } from '../core/error-data.js'
 import { DaglogError } from '../core/errors.js'
 import type { Effect } from '../core/event-map.js'
 import type { Hash } from '../core/hash.js'
@@ -18,6 +17,7 @@ import { callSite } from './call-site.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
 import { enterKey, idempotencyKey, keyMaker, lineageOf } from './step-identity.js'
+import { endOf, type StepOutcome } from './step-outcome.js'
 
 export interface StepOptions {
   /** Ids of steps whose outcome this one uses. */
@@ -69,6 +69,8 @@ export interface Step {
 
 export type StepBody<R> = (step: Step) => R | Promise<R>
 
+export type { StepOutcome } from './step-outcome.js'
+
 const current = new AsyncLocalStorage<Step>()
 
 /** The step that is running here, or undefined. */
@@ -96,16 +98,6 @@ export function step<R>(
   }
   return outer.run.step(name, input, body, options)
 }
-
-/** How a step went. */
-export type StepOutcome<R> =
-  | { readonly status: 'ok'; readonly output: R }
-  | {
-      readonly status: 'error' | 'cancelled'
-      readonly error: unknown
-      /** What came of it before it broke off, where the step keeps that. */
-      readonly partial?: unknown
-    }
 
 /**
  * Session events that are one with a step: after a crash they are there together with its start or
@@ -205,7 +197,7 @@ async function runBody<R>(call: TakenCall<R>, begun: Begun, answer: LiveAnswer):
   const input = answer.edited === undefined ? call.input : answer.edited.input
   const self = stepOf(call, begun, input, await lineageOf(run), answer.edited?.onRead)
   const given = answer.edited === undefined ? call.given : encodeData({ input })
-  const seq = await writeStart(call, self, given, ask?.site)
+  const seq = await writeStart(call, self, given, { site: ask?.site })
   if (ask !== undefined) answerer?.begun?.(ask, self, seq)
   let outcome: StepOutcome<R>
   try {
@@ -253,7 +245,7 @@ async function writeStart<R>(
   { run, name, parent, options, events = {} }: TakenCall<R>,
   { id, key }: Pick<Step, 'id' | 'key'>,
   given: EncodedData,
-  site?: KnownAsk['site'],
+  { site, gather = false }: { readonly site?: KnownAsk['site']; readonly gather?: boolean } = {},
 ): Promise<number> {
   const at = site?.()
   const start = encodeData({
@@ -267,10 +259,10 @@ async function writeStart<R>(
     ...(at === undefined ? {} : { site: at }),
   })
   const begun = (events.start ?? []).map(({ type, data }) => run.encode(type, data))
-  const [first] = await run.appendEncoded([
-    { type: 'step/start', data: joinData(start, given) },
-    ...begun,
-  ])
+  const [first] = await run.appendEncoded(
+    [{ type: 'step/start', data: joinData(start, given) }, ...begun],
+    { gather },
+  )
   return (first as Appended).seq
 }
 
@@ -318,15 +310,9 @@ async function writeEnd<R>(
   id: string,
   outcome: StepOutcome<R>,
 ): Promise<number> {
-  const { status } = outcome
-  const output = outcome.status === 'ok' ? outcome.output : outcome.partial
-  const result = {
-    ...(output === undefined ? {} : { output }),
-    ...(outcome.status === 'ok' ? {} : { error: errorData(outcome.error) }),
-  }
   const appended = await run.appendAll([
     ...(events.ended?.(outcome) ?? []),
-    { type: 'step/end', data: { id, status, ...result } },
+    { type: 'step/end', data: endOf(id, outcome) },
   ])
   return (appended.at(-1) as Appended).seq
 }
@@ -338,6 +324,9 @@ async function takeOutcome<R>(
   answer: RecordedAnswer,
   answerer: StepAnswerer,
 ): Promise<R> {
+  // What goes with a step is checked as it is written, by whoever waits for that.
+  if (answer.gather === true && call.events === undefined)
+    return takeGathered(call, ask, answer, answerer)
   const { run, input } = call
   const { key } = ask
   let begun: Begun | undefined
@@ -355,6 +344,27 @@ async function takeOutcome<R>(
     await begins
     return tell(call, begun, outcome)
   }
+  await answerer.ended(ask, undefined)
+  if (outcome.status === 'ok') return outcome.output
+  throw outcome.error
+}
+
+/** The same without waiting until it is written. */
+async function takeGathered<R>(
+  call: TakenCall<R>,
+  ask: KnownAsk,
+  answer: RecordedAnswer,
+  answerer: StepAnswerer,
+): Promise<R> {
+  const { run } = call
+  const id = await run.nextStepId()
+  const self = stepOf(call, { id, key: ask.key, ask, answerer }, call.input, await lineageOf(run))
+  answerer.begun?.(ask, self, undefined)
+  answerer.gathered?.(writeStart(call, self, call.given, { gather: true }))
+  if (answer.recheck !== undefined) recheck(call, self, answer.recheck)
+  const outcome = (await answer.outcome()) as StepOutcome<R>
+  const end = run.encode('step/end', endOf(id, outcome))
+  answerer.gathered?.(run.appendEncoded([end], { gather: true }))
   await answerer.ended(ask, undefined)
   if (outcome.status === 'ok') return outcome.output
   throw outcome.error
