@@ -49,6 +49,8 @@ export interface AppendPoint {
 /** How many that gather are written at once, and for how many turns of the event loop they wait. */
 const GATHERED_APPENDS_MAX = 64
 const GATHER_TURNS = 16
+/** What brings more bytes of objects than this is not held back. */
+const GATHERED_OBJECT_BYTES_MAX = 64 * 1024
 
 /** How an append is written where nobody waits for it. */
 export interface Gathering {
@@ -134,7 +136,7 @@ export class Appender {
         frames,
         lastSeq: this.seq - 1,
         sync,
-        gather,
+        gather: gather && areSmall(objects),
         resolve,
         reject,
       })
@@ -226,8 +228,7 @@ export class Appender {
   private async gathered(): Promise<void> {
     const many = (): boolean => this.queue.length >= GATHERED_APPENDS_MAX
     for (let turns = 0; turns < GATHER_TURNS && !many(); turns += 1) {
-      // What is large is not held.
-      if (!this.queue.every(({ gather, objects }) => gather && objects === NO_OBJECTS)) return
+      if (!this.queue.every(({ gather }) => gather)) return
       await setImmediate()
     }
   }
@@ -280,6 +281,11 @@ export class Appender {
   async idle(): Promise<void> {
     while (this.flushing !== undefined) await this.flushing
   }
+}
+
+function areSmall({ open, direct }: NewObjects): boolean {
+  const bytes = open.reduce((sum, object) => sum + object.bytes.length, 0)
+  return direct.length === 0 && bytes <= GATHERED_OBJECT_BYTES_MAX
 }
 
 /** Wait for all even when one fails, so that no write goes on behind the caller's back. */

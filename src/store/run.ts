@@ -120,11 +120,11 @@ export class Run extends RunView {
    * Append events of which some values are trees: what is new of those is stored, and what the run's
    * values before had is shared. As one atomic unit.
    */
-  async appendTrees(events: readonly TreeEvent[]): Promise<readonly Appended[]> {
+  async appendTrees(events: readonly TreeEvent[], how?: Gathering): Promise<readonly Appended[]> {
     for (const { type, data } of events) checkUserEvent(type, data)
     const encoded = events.map(({ type, data, trees }) => ({ ...this.encode(type, data), trees }))
     try {
-      return await this.appendEncoded(encoded)
+      return await this.appendEncoded(encoded, how)
     } catch (error) {
       // Nodes that were named may not be on the disk: none of them is counted on any more.
       this.values = new StateStore(this.context.backend, this.id)

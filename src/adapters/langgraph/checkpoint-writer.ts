@@ -25,6 +25,8 @@ import type { CheckpointEntry, ThreadIndex } from './thread-index.js'
 import type { CheckpointData } from './thread-reader.js'
 import type { Thread } from './threads.js'
 
+const GATHERED = { gather: true } as const
+
 interface Taken {
   readonly slots: ReadonlyMap<string, Slot | Promise<Slot>>
 }
@@ -116,7 +118,13 @@ export class CheckpointWriter {
     const tree = new Tree(objectOf(entries))
     const trees = new Map([['/values', tree]])
     const [appended] = await run.appendTrees([{ type: CHECKPOINT_TYPE, data, trees }])
-    thread.reader.keep({ run: undefined, seq: appended!.seq, data, root: tree.hash() })
+    thread.reader.keep({
+      run: undefined,
+      seq: appended!.seq,
+      data,
+      root: tree.hash(),
+      channels: new Set(entries.map(({ key }) => key)),
+    })
   }
 
   /** Whether a value of the channel with this version is in the thread already. */
@@ -159,15 +167,12 @@ export class CheckpointWriter {
       const index = await thread.index()
       if (index.wasDeleted(ns, id)) throw deleted(thread, id)
       const data: LanggraphWrites = { ...base, values: short ?? null }
-      if (short !== undefined) {
-        const { seq } = await run.append(WRITES_TYPE, data)
-        thread.reader.keep({ run: undefined, seq, data, root: undefined })
-        return
-      }
-      const tree = new Tree(new ListNode(bodyOf(await Promise.all(slots))))
-      const trees = new Map([['/values', tree]])
-      const [appended] = await run.appendTrees([{ type: WRITES_TYPE, data, trees }])
-      thread.reader.keep({ run: undefined, seq: appended!.seq, data, root: tree.hash() })
+      const tree =
+        short === undefined ? new Tree(new ListNode(bodyOf(await Promise.all(slots)))) : undefined
+      const trees = new Map(tree === undefined ? [] : [['/values', tree] as const])
+      // A graph puts its next checkpoint at once after: one sync is enough for both.
+      const [appended] = await run.appendTrees([{ type: WRITES_TYPE, data, trees }], GATHERED)
+      thread.reader.keep({ run: undefined, seq: appended!.seq, data, root: tree?.hash() })
     })
   }
 }
@@ -179,6 +184,7 @@ async function holds(
 ): Promise<boolean> {
   const held = await thread.reader.event<CheckpointData>(entry, true)
   if (held.data.versions[channel] !== version) return false
+  if (held.channels !== undefined) return held.channels.has(channel)
   const root = containerIn((await thread.reader.tree(held))?.root)
   return root !== undefined && root.kind !== KIND.list && objectGet(root, channel) !== ABSENT
 }

@@ -20,6 +20,8 @@ export type WritesData = EventMap['langgraph/writes']
 export interface Held<D> extends EventPlace {
   readonly data: D
   readonly root: Hash | undefined
+  /** The channels that a checkpoint of ours has a value of; else its tree knows. */
+  readonly channels?: ReadonlySet<string>
 }
 
 /** Events that are kept in memory, for one thread. */
