@@ -2,11 +2,14 @@
  * Logs that were cut, objects that are gone, disks that are full, threads that are deleted
  * meanwhile: the graph fails loudly at that step, and what was there before can be read.
  */
-import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { directory, openStore } from '../../src/index.js'
 import { SimulatedDisk } from '../../src/testing/simulated-disk.js'
+import { smallDisk } from '../crash/small-disk.js'
 import { temporaryDir } from '../store/temporary.js'
 import {
   checkpointOf,
@@ -195,4 +198,75 @@ describe.skipIf(real.skip !== undefined)('a disk that is full', () => {
       await reading.close()
     })
   }
+
+  it('really: a graph on a small file system fails, is read, and goes on with room', async (context) => {
+    const disk = smallDisk(768 * 1024)
+    if (disk === undefined) {
+      console.log('skipped: a tmpfs cannot be mounted here (needs root)')
+      return context.skip()
+    }
+    const dir = join(disk, 'store')
+    const store = await openStore(dir, { onNotice: () => {} })
+    const saver = await saverOver(store)
+    // What the nodes write takes the room too.
+    const grown = { ...config, recursionLimit: 1000 }
+    const told = (step: number) => {
+      try {
+        writeFileSync(join(disk, `file-${step}`), randomBytes(24 * 1024))
+      } catch (error) {
+        // The node's own file does not fit either: now it is the saver's turn.
+        expect(error).toMatchObject({ code: 'ENOSPC' })
+      }
+    }
+    const failed = await graphs
+      .steppingGraph(saver, { steps: 900, told })
+      .invoke({ messages: [] }, grown)
+      .catch((error: unknown) => error)
+    expect(failed).toMatchObject({ code: 'WRITE_FAILED' })
+    expect(String(failed)).toMatch(/ENOSPC/)
+    const before = await saidById(saver)
+    expect(before.size).toBeGreaterThan(5)
+    await saver.close().catch(() => {})
+    await store.close().catch(() => {})
+
+    execFileSync('mount', ['-o', 'remount,size=16m', disk])
+    const later = await openStore(dir, { onNotice: () => {} })
+    const reader = await saverOver(later)
+    const found = await saidById(reader)
+    // A checkpoint may be on the disk though nobody was told so; none that was there is another.
+    for (const [id, text] of before) expect(found.get(id)).toBe(text)
+    const { step: reached = 0 } = (await reader.getTuple(configOf('t')))!.checkpoint
+      .channel_values as { step?: number }
+    const { step, messages } = await graphs
+      .steppingGraph(reader, { steps: reached + 3 })
+      .invoke(null, grown)
+    expect([step, messages.length]).toEqual([reached + 3, reached + 3])
+    expect((await later.verify()).ok).toBe(true)
+    await reader.close()
+    await later.close()
+  })
+})
+
+describe.skipIf(real.skip !== undefined)('what a step of a graph costs', () => {
+  it('one sync of the log and one of the objects, for its writes and its checkpoint', async () => {
+    const disk = new SimulatedDisk()
+    const backend = directory(resolve('/store'), { disk } as object)
+    const store = await openStore(backend, { onNotice: () => {} })
+    const saver = await saverOver(store)
+    const syncs = { log: 0, objects: 0 }
+    const STEPS = 20
+    const told = (step: number) => {
+      if (step !== 1) return
+      // From here on, so that opening does not count.
+      disk.onOperation = ({ name, path, phase }) => {
+        if (name !== 'sync' || phase !== 'before' || !path.includes('langgraph')) return
+        syncs[path.endsWith('.jsonl') ? 'log' : 'objects'] += 1
+      }
+    }
+    await graphs.steppingGraph(saver, { steps: STEPS, told }).invoke({ messages: [] }, config)
+    disk.onOperation = undefined
+    expect(syncs).toEqual({ log: STEPS, objects: STEPS })
+    await saver.close()
+    await store.close()
+  })
 })

@@ -1,5 +1,6 @@
 /** What the command line says of threads. */
 import { describe, expect, it } from 'vitest'
+import type { DaglogSaver } from '../../src/langgraph.js'
 import { daglog, say } from '../cli/command.js'
 import { checkpointOf, configOf, graphs, idOf, openDaglog, putAll, real } from './savers.js'
 
@@ -37,5 +38,25 @@ describe.skipIf(real.skip !== undefined)('a thread on the command line', () => {
     await store.close()
     const said = await say(['state', 'langgraph/talk', '/messages/0', '--store', dir])
     expect(JSON.parse(said)).toMatchObject({ type: 'HumanMessage', content: 'hello', id: 'h' })
+  })
+
+  it('that is a copy speaks of what came before too', async () => {
+    const { saver, store, dir } = await openDaglog()
+    await putAll(saver, 'a', checkpointOf(1, { n: 1 }))
+    await putAll(saver, 'a', checkpointOf(2, { n: 2 }), { parent: 1 })
+    await (saver as unknown as DaglogSaver).copyThread('a', 'b')
+    const at = ['--store', dir]
+    const state = (run: string) => say(['state', run, '/n', ...at])
+    expect(await state('langgraph/b')).toBe('2')
+    await putAll(saver, 'b', checkpointOf(3, { n: 'b' }), { parent: 2 })
+    await putAll(saver, 'a', checkpointOf(4, { n: 'a' }), { parent: 2 })
+    await saver.close()
+    await store.close()
+    expect([await state('langgraph/a'), await state('langgraph/b')]).toEqual(['"a"', '"b"'])
+    const { out, code, err } = await daglog(['diff', 'langgraph/b@1', 'langgraph/b@2', ...at])
+    expect([code, err]).toEqual([1, ''])
+    expect(out).toContain('/n  2 -> "b"')
+    const shown = await say(['show', 'langgraph/b', ...at])
+    expect(shown).toMatch(/langgraph\/checkpoint \S+ step 1 loop after \S+/)
   })
 })

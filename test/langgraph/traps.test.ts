@@ -4,6 +4,7 @@
  * A peer that falls into one is held to falling: should it stop, the note about it is out of date.
  */
 import { describe, expect, it } from 'vitest'
+import type { DaglogSaver } from '../../src/langgraph.js'
 import {
   checkpointOf,
   configOf,
@@ -376,6 +377,35 @@ describe.skipIf(real.skip !== undefined)('9: ids and namespaces', () => {
     await expect(putAll(saver, 't', checkpointOf(4, { a: 4 }), { parent: 1 })).rejects.toThrow()
     expect(await listedIds(saver, configOf('t'))).toEqual([idOf(3)])
   })
+
+  it('an id that was deleted may begin a thread anew, without what it was before', async () => {
+    const opened = await openDaglog()
+    await putAll(opened.saver, 't', checkpointOf(1, { a: 'before' }))
+    await opened.saver.putWrites(configOf('t', idOf(1)), [['a', 'before']], 'task')
+    await opened.saver.deleteThread('t')
+    const late = opened.saver.putWrites(configOf('t', idOf(1)), [['a', 'late']], 'late')
+    await expect(late).rejects.toMatchObject({ code: 'CHECKPOINT_DELETED' })
+    await putAll(opened.saver, 't', checkpointOf(1, { b: 'anew' }))
+    await opened.saver.putWrites(configOf('t', idOf(1)), [['b', 'anew']], 'task')
+    await putAll(opened.saver, 't', checkpointOf(2, { b: 'on' }, { b: 2 }), { parent: 1 })
+    for await (const now of lives(opened)) {
+      expect(await listedIds(now, configOf('t'))).toEqual([idOf(2), idOf(1)])
+      expect(await valuesOf(now, 't', 1)).toEqual({ b: 'anew' })
+      const tuple = await now.getTuple(configOf('t', idOf(1)))
+      expect(writesOf(tuple)).toEqual([['task', 'b', 'anew']])
+    }
+  })
+
+  it('a checkpoint that was pruned is not put upon, and its thread goes on', async () => {
+    const { saver } = await openDaglog()
+    await putAll(saver, 't', checkpointOf(1, { a: 1 }))
+    await putAll(saver, 't', checkpointOf(2, { a: 2 }), { parent: 1 })
+    await (saver as unknown as DaglogSaver).prune()
+    const late = putAll(saver, 't', checkpointOf(3, { a: 3 }), { parent: 1 })
+    await expect(late).rejects.toMatchObject({ code: 'CHECKPOINT_DELETED' })
+    await putAll(saver, 't', checkpointOf(3, { a: 3 }), { parent: 2 })
+    expect(await listedIds(saver, configOf('t'))).toEqual([idOf(3), idOf(2)])
+  })
 })
 
 describe.skipIf(real.skip !== undefined)('10: list', () => {
@@ -602,6 +632,36 @@ describe.skipIf(real.skip !== undefined)('13: references to live state', () => {
         },
       )
       expect(await valuesOf(now, 't', 2)).toEqual(value())
+    }
+  })
+
+  promise('are not what a listing gives: it may be changed while it goes on', async (opened) => {
+    const messages = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ text: `${i} `.repeat(40), tags: ['x'] }))
+    for (let n = 1; n <= 20; n += 1) {
+      const parent = n > 1 ? { parent: n - 1 } : {}
+      await putAll(
+        opened.saver,
+        't',
+        checkpointOf(n, { messages: messages(n) }, { messages: n }),
+        parent,
+      )
+    }
+    for await (const now of lives(opened)) {
+      let last: Tuple | undefined
+      for await (const tuple of now.list(configOf('t'))) {
+        const given = tuple.checkpoint.channel_values.messages as ReturnType<typeof messages>
+        for (const message of given) message.text = `spoiled ${message.tags.push('spoiled')}`
+        given.pop()
+        last ??= tuple
+      }
+      for (let n = 1; n <= 20; n += 1)
+        expect(await valuesOf(now, 't', n)).toEqual({ messages: messages(n) })
+      // What was changed is told from what was stored where it is put again.
+      const spoiled = structuredClone(last!.checkpoint.channel_values)
+      const { channel_values } = last!.checkpoint
+      await putAll(now, 'other', checkpointOf(1, channel_values, { messages: 1 }))
+      expect(await valuesOf(now, 'other', 1)).toEqual(spoiled)
     }
   })
 

@@ -53,6 +53,29 @@ describe.skipIf(real.skip !== undefined)('prune', () => {
     ])
   })
 
+  it.each([
+    { keep: Number.NaN },
+    { keep: -1 },
+    { olderThanMs: Number.NaN },
+    { keep: '2' as unknown as number },
+  ])('takes %j for a mistake, and deletes nothing', async (options) => {
+    const { saver } = await openDaglog()
+    await putAll(saver, 't', checkpointOf(1, { a: 1 }))
+    await putAll(saver, 't', checkpointOf(2, { a: 2 }), { parent: 1 })
+    await expect(ours(saver).prune(options)).rejects.toMatchObject({ code: 'USAGE' })
+    expect(await listedIds(saver, configOf('t'))).toHaveLength(2)
+  })
+
+  it('by age leaves what does not say when it was made', async () => {
+    const { saver } = await openDaglog()
+    await putAll(saver, 't', { ...checkpointOf(1, { a: 1 }), ts: 'yesterday' })
+    await putAll(saver, 't', checkpointOf(2, { a: 2 }), { parent: 1 })
+    await putAll(saver, 't', checkpointOf(3, { a: 3 }), { parent: 2 })
+    const [byAge] = await ours(saver).prune({ olderThanMs: 1 })
+    expect(byAge).toMatchObject({ deleted: 1 })
+    expect(await listedIds(saver, configOf('t'))).toEqual([idOf(3), idOf(1)])
+  })
+
   it('keeps what the checkpoint of a subgraph belongs to', async () => {
     const { saver } = await openDaglog()
     for (let n = 1; n <= 3; n += 1)
@@ -101,6 +124,31 @@ describe.skipIf(real.skip !== undefined)('a copy of a thread', () => {
     await putAll(saver, 'a', checkpointOf(1, { a: 1 }))
     await putAll(saver, 'b', checkpointOf(1, { a: 1 }))
     await expect(ours(saver).copyThread('a', 'b')).rejects.toMatchObject({ code: 'RUN_EXISTS' })
+  })
+
+  it('is neither made of a deleted thread nor put over one', async () => {
+    const { saver } = await openDaglog()
+    await putAll(saver, 'a', checkpointOf(1, { a: 1 }))
+    await putAll(saver, 'gone', checkpointOf(2, { a: 2 }))
+    await saver.deleteThread('gone')
+    await expect(ours(saver).copyThread('gone', 'c')).rejects.toMatchObject({
+      code: 'RUN_NOT_FOUND',
+    })
+    const over = ours(saver).copyThread('a', 'gone')
+    await expect(over).rejects.toMatchObject({ code: 'RUN_EXISTS' })
+    await expect(over).rejects.toThrow(/was deleted.*try: another name/)
+    expect(await listedIds(saver, configOf('gone'))).toEqual([])
+  })
+
+  it('may have the name of a thread that was erased', async () => {
+    const { saver } = await openDaglog(undefined, { erase: true })
+    await putAll(saver, 'a', checkpointOf(1, { a: 1 }))
+    await putAll(saver, 'gone', checkpointOf(2, { a: 2 }))
+    await saver.deleteThread('gone')
+    await ours(saver).copyThread('a', 'gone')
+    expect(await listedIds(saver, configOf('gone'))).toEqual([idOf(1)])
+    await putAll(saver, 'gone', checkpointOf(3, { a: 3 }), { parent: 1 })
+    expect(await listedIds(saver, configOf('gone'))).toEqual([idOf(3), idOf(1)])
   })
 })
 

@@ -37,7 +37,10 @@ export async function prunable(
     }
   }
   for (const entry of all) {
-    if (!kept.has(entry) && Date.parse((await dataOf(entry)).ts) >= rule.before) keep(entry)
+    // One that does not say when it was made is of no known age.
+    const isOld =
+      rule.before === Number.POSITIVE_INFINITY || madeAt(await dataOf(entry)) < rule.before
+    if (!isOld) keep(entry)
   }
   // What is kept may need others to be read or gone on from.
   for (let entry = work.pop(); entry !== undefined; entry = work.pop()) {
@@ -47,6 +50,11 @@ export async function prunable(
     if (hasDeltas(data)) keep(parentOf(index, entry))
   }
   return all.filter((entry) => !kept.has(entry)).map(({ ns, id }) => [ns, id])
+}
+
+/** In ms since 1970; NaN where it does not say. */
+function madeAt({ ts }: CheckpointData): number {
+  return Date.parse(ts)
 }
 
 /** Checkpoints that no other one follows. */

@@ -8,6 +8,7 @@ import { DaglogError } from '../../core/errors.js'
 import type { EventMap } from '../../core/event-map.js'
 import type { Hash } from '../../core/hash.js'
 import { CHECKPOINT_TYPE, WRITES_TYPE } from '../../fold/langgraph-thread.js'
+import type { StoreContext } from '../../store/context.js'
 import { RunView } from '../../store/run-view.js'
 import type { Store } from '../../store/store.js'
 import type { Tree } from '../../value/tree.js'
@@ -80,15 +81,7 @@ export class ThreadReader {
     if (run === undefined) return this.own()
     let view = this.#views.get(run)
     if (view === undefined) {
-      const id = (await this.store.context.heads.refresh()).idOf(run)
-      if (id === undefined) {
-        throw new DaglogError(
-          'RUN_NOT_FOUND',
-          `a thread was copied from run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,
-          { run },
-        )
-      }
-      view = new RunView(this.store.context, id)
+      view = await viewOfIdentity(this.store.context, run)
       this.#views.set(run, view)
     }
     return view
@@ -97,4 +90,17 @@ export class ThreadReader {
 
 function keyOf({ run, seq }: EventPlace): string {
   return run === undefined ? String(seq) : `${run} ${seq}`
+}
+
+/**
+ * The run that a copy of a thread begins in. @throws RUN_NOT_FOUND where it is not in the store.
+ */
+export async function viewOfIdentity(context: StoreContext, run: Hash): Promise<RunView> {
+  const id = (await context.heads.refresh()).idOf(run)
+  if (id !== undefined) return new RunView(context, id)
+  throw new DaglogError(
+    'RUN_NOT_FOUND',
+    `a thread was copied from run ${run}, which is not in this store. Try: \`daglog import\` of a bundle that holds it`,
+    { run },
+  )
 }

@@ -51,6 +51,8 @@ export class Upkeep {
 
   async prune(options: PruneOptions): Promise<Pruned[]> {
     const { keep = 1, olderThanMs = 0, dryRun = false } = options
+    checkNumber('keep', keep)
+    checkNumber('olderThanMs', olderThanMs)
     const rule = {
       keep,
       before: olderThanMs === 0 ? Number.POSITIVE_INFINITY : this.now() - olderThanMs,
@@ -89,11 +91,19 @@ export class Upkeep {
   /** @throws RUN_NOT_FOUND, RUN_EXISTS */
   async copy(source: string, target: string): Promise<void> {
     const from = this.threads.get(source)
-    if (!(await from.exists())) {
+    if (!(await hasCheckpoints(from))) {
       throw new DaglogError(
         'RUN_NOT_FOUND',
         `there is no thread ${source} to copy; try: a thread that has checkpoints`,
         { thread: source },
+      )
+    }
+    const onto = this.threads.get(target)
+    if ((await onto.exists()) && !(await hasCheckpoints(onto))) {
+      throw new DaglogError(
+        'RUN_EXISTS',
+        `thread ${target} was deleted, and its run ${onto.runId} is kept; try: another name, or to delete it with a saver that erases`,
+        { thread: target, id: onto.runId },
       )
     }
     const { store } = this.threads
@@ -167,6 +177,21 @@ function* all(index: Awaited<ReturnType<Thread['index']>>): Generator<Checkpoint
   for (const ns of index.namespaces()) {
     for (const id of [...index.ids(ns)].reverse()) yield index.get(ns, id) as CheckpointEntry
   }
+}
+
+/** Not so of a thread that was deleted, whose run is still there. */
+async function hasCheckpoints(thread: Thread): Promise<boolean> {
+  return (await thread.exists()) && !(await thread.index()).isEmpty
+}
+
+/** What is no number would be less than any: all checkpoints would go. */
+function checkNumber(name: string, value: unknown): void {
+  if (typeof value === 'number' && value >= 0) return
+  throw new DaglogError(
+    'USAGE',
+    `prune: ${name} is ${String(value)}, and a number of at least 0 is needed; nothing was deleted. Try: { ${name}: 1 }`,
+    { name },
+  )
 }
 
 async function dataOf(thread: Thread, entry: CheckpointEntry): Promise<CheckpointData> {
