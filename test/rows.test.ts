@@ -1,6 +1,7 @@
 /**
- * The rows of bugs that sessions of other programs had (transcripts.md, section 5): each is a
- * requirement here, and the name of a test begins with it. This holds that none is without one.
+ * The rows of bugs that other programs had, in sessions (transcripts.md, section 5) and in traffic
+ * (traffic.md, section 5): each is a requirement here, and the name of a test says it. This holds that
+ * none is without one.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,6 +54,52 @@ const ROWS: Readonly<Record<string, string>> = {
   T50: 'a crash before the first answer loses the prompt',
 }
 
+const TRAFFIC: Readonly<Record<string, string>> = {
+  1: 'a stream is held back until its end',
+  2: 'streamed answers are not in the replay',
+  6: 'a replay opens connections all the same',
+  7: 'streams both ways crash the recorder',
+  10: 'a recording is binary that nobody can read',
+  11: 'a random boundary never matches',
+  12: 'whoever asks again is given the first answer',
+  13: 'matching by order ends concurrency',
+  15: 'a header that was filtered is written by a second path',
+  16: 'a live key is committed',
+  17: 'a header is scrubbed in one case of letters only',
+  18: 'only requests are scrubbed',
+  20: 'binary is blown up or broken',
+  22: 'a rule of the recording is none of the replay',
+  23: 'calls go by in silence',
+  24: 'a request with a stream for a body fails',
+  25: 'a cancel never settles',
+  26: 'the recorder holds a stream until it times out',
+  27: 'a timestamp in a prompt is a miss',
+  28: 'recorded delays slow tests',
+  29: 'a counter says that nothing was missed',
+  30: 'a stream comes back in one piece',
+  31: 'another body is given the old answer',
+  32: 'a date that counts is normalised away',
+  33: 'a miss is swallowed',
+  34: 'a miss goes live',
+  35: 'a miss is tried again until a timeout',
+  36: 'a client refuses the certificate, and nobody says so',
+  37: 'an upgrade hangs',
+  38: 'a certificate is named where nobody reads it',
+  39: 'a client that leaves a stream is called a failure',
+  40: 'a recording is too large to load',
+  43: 'signatures and ids change each time',
+  44: 'two recorders share a file',
+  45: 'the key does not know who was asked',
+}
+
+/** What does not apply, and why. */
+const TRAFFIC_NOT: Readonly<Record<string, string>> = {
+  3: 'HTTP/2 is not offered to clients; who speaks nothing else is reported',
+  4: 'gRPC needs HTTP/2',
+  5: 'HTTP/2 connections',
+  42: 'there is no rule that echoes a part of the request; docs/record-replay.md says so',
+}
+
 const TITLE = /\b(?:it|describe)(?:\.\w+)*(?:\([^\n]*?\))?\(\s*(['"`])(?<title>.*?)\1/gs
 
 function titlesBelow(dir: string): string[] {
@@ -72,4 +119,19 @@ it('each row of bugs in sessions of others is named by a test', () => {
   const named = new Set(titles.flatMap((title) => title.match(/\bT\d{1,2}\b/g) ?? []))
   expect(Object.keys(ROWS).filter((row) => !named.has(row))).toEqual([])
   expect([...named].filter((row) => ROWS[row] === undefined)).toEqual([])
+})
+
+it('each row of bugs in the traffic of others is named by a test, or said not to apply', () => {
+  const titles = ['http', 'real', 'cli'].flatMap((dir) =>
+    titlesBelow(join(import.meta.dirname, dir)),
+  )
+  const named = new Set(
+    titles.flatMap((title) =>
+      Array.from(title.matchAll(/\(rows? ([\d, ]+)/g), ([, rows = '']) => rows.split(',')).flat(),
+    ),
+  )
+  const rows = new Set([...named].map((row) => row.trim()).filter((row) => row !== ''))
+  expect(Object.keys(TRAFFIC).filter((row) => !rows.has(row))).toEqual([])
+  const known = { ...TRAFFIC, ...TRAFFIC_NOT }
+  expect([...rows].filter((row) => known[row] === undefined)).toEqual([])
 })

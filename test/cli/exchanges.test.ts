@@ -67,7 +67,7 @@ describe('a run with traffic', () => {
     expect(await say(['search', 'prompt_tokens'], { cwd })).toContain('r:4')
   })
 
-  it('10. openai-python#1819: gives bodies as they were sent, and decoded on request', async () => {
+  it('gives bodies as they were sent, and decoded on request (row 10)', async () => {
     const { cwd } = place
     const raw = await daglog(['cat', 'r:4:/response/body'], { cwd })
     expect(raw.bytes.equals(gzipSync(said))).toBe(true)

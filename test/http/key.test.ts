@@ -38,7 +38,7 @@ const part = (name: string, text: string, more = ''): string =>
   `Content-Disposition: form-data; name="${name}"${more}\r\n\r\n${text}`
 
 describe('a key', () => {
-  it('is another one for each field that is changed (row 31)', () => {
+  it('is another one for each field that is changed (rows 31, 45)', () => {
     const asked: Record<string, Asked> = {
       plain: {},
       method: { method: 'PUT' },
@@ -167,6 +167,22 @@ describe('a key', () => {
     const header: Normaliser = { name: 'accept', version: 1, header: 'Accept' }
     const accepting: Asked = { headers: [...JSON_HEADER, ['accept', 'x/y']] }
     expect(keyOf(accepting, [header])).toBe(keyOf({}, [header]))
+  })
+
+  it('knows no signature and no date of one; ids in a document go by a named rule (row 43)', () => {
+    const signed = (n: number): Asked => ({
+      headers: [
+        ...JSON_HEADER,
+        ['x-amz-date', `2026010${n}T000000Z`],
+        ['x-amz-security-token', `token${n}`],
+        ['authorization', `AWS4-HMAC-SHA256 Credential=AKIA/2026010${n}, Signature=abc${n}`],
+      ],
+    })
+    expect(keyOf(signed(1))).toBe(keyOf(signed(2)))
+    const asked = (id: string): Asked => ({ body: `{"documents":[{"id":"${id}","text":"t"}]}` })
+    const ids: Normaliser = { name: 'ids', version: 1, pointer: '/documents/*/id' }
+    expect(keyOf(asked('a'))).not.toBe(keyOf(asked('b')))
+    expect(keyOf(asked('a'), [ids])).toBe(keyOf(asked('b'), [ids]))
   })
 
   it('keeps fields apart that joined would be one', () => {

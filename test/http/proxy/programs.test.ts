@@ -76,23 +76,26 @@ const CLIENTS: readonly Client[] = [
 ]
 
 describe.each(CLIENTS)('$name', ({ there, calls, command }) => {
-  it.skipIf(!there)('is recorded, and replayed with the server gone', async () => {
-    const recorded = await daglog(['record', '--name', 'live', '--', ...command(server)], options)
-    expect(recorded.err).toMatch(new RegExp(`^recorded ${calls} calls into .*-live-....$`, 'm'))
-    expect(recorded.err).not.toMatch(/unseen|no answer/)
-    expect([recorded.code, server.asked]).toEqual([0, calls])
-    const words = command(server)
-    await server.close()
-    const replayed = await daglog(['replay', '@last', '--', ...words], options)
-    expect(replayed.err).toContain(`same: ${calls} of ${calls} calls, 0 tokens`)
-    expect(replayed).toMatchObject({ code: 0, out: recorded.out })
-    // The replay is a run like any other: it replays alone.
-    const runs = JSON.parse((await daglog(['runs', '--json'], options)).out).runs
-    const again = runs.find((run: { parent?: { kind: string } }) => run.parent?.kind === 'replay')
-    const twice = await daglog(['replay', again.run, '--', ...words], options)
-    expect(twice).toMatchObject({ code: 0, out: recorded.out })
-    expect((await daglog(['verify', '--all'], options)).code).toBe(0)
-  })
+  it.skipIf(!there)(
+    'is recorded, every call that the server counts, and replayed with it gone (row 29)',
+    async () => {
+      const recorded = await daglog(['record', '--name', 'live', '--', ...command(server)], options)
+      expect(recorded.err).toMatch(new RegExp(`^recorded ${calls} calls into .*-live-....$`, 'm'))
+      expect(recorded.err).not.toMatch(/unseen|no answer/)
+      expect([recorded.code, server.asked]).toEqual([0, calls])
+      const words = command(server)
+      await server.close()
+      const replayed = await daglog(['replay', '@last', '--', ...words], options)
+      expect(replayed.err).toContain(`same: ${calls} of ${calls} calls, 0 tokens`)
+      expect(replayed).toMatchObject({ code: 0, out: recorded.out })
+      // The replay is a run like any other: it replays alone.
+      const runs = JSON.parse((await daglog(['runs', '--json'], options)).out).runs
+      const again = runs.find((run: { parent?: { kind: string } }) => run.parent?.kind === 'replay')
+      const twice = await daglog(['replay', again.run, '--', ...words], options)
+      expect(twice).toMatchObject({ code: 0, out: recorded.out })
+      expect((await daglog(['verify', '--all'], options)).code).toBe(0)
+    },
+  )
 })
 
 it('after a bare record, `messages` is the history that the SDK itself held', async () => {
@@ -170,7 +173,7 @@ describe('a replay', () => {
     },
   )
 
-  it('lets a program reach nothing beside the sidecar, or says that this is not enforced', async () => {
+  it('lets a program reach nothing beside the sidecar, or says that this is not enforced (row 23)', async () => {
     const direct = `require('net').connect(${new URL(server.http).port}, '127.0.0.1').on('connect', () => process.exit(9)).on('error', () => process.exit(0))`
     await daglog(['record', '--', process.execPath, '-e', '0'], options)
     const { code, err } = await daglog(
@@ -199,7 +202,7 @@ describe('the program', () => {
     expect((await daglog(['verify', '@last'], options)).code).toBe(0)
   })
 
-  it('finds what it needs in its environment, and nothing of ours is left behind', async () => {
+  it('finds what it needs in its environment (row 38), and nothing of ours is left behind', async () => {
     const { out } = await daglog(
       ['record', '--name', 'e', '--', process.execPath, '-p', 'JSON.stringify(process.env)'],
       options,
@@ -216,10 +219,12 @@ describe('the program', () => {
       DAGLOG_DIR: join(options.cwd as string, '.daglog'),
     })
     expect(env.DAGLOG_RUN).toMatch(/-e-/)
+    // What is read at the start of a process is of no use in a file of settings.
+    expect(env.NODE_EXTRA_CA_CERTS).toMatch(/\.pem$/)
     expect(spawnSync('ls', [env.SSL_CERT_FILE]).status).not.toBe(0)
   })
 
-  it.skipIf(!curl)('may run beside another one: each is recorded by itself', async () => {
+  it.skipIf(!curl)('may run beside another one: each is recorded by itself (row 44)', async () => {
     const record = (path: string): Promise<{ err: string }> =>
       daglog(['record', '--name', path, '--', 'curl', '-sS', `${server.http}/${path}`], options)
     const told = await Promise.all([record('one'), record('two'), record('three')])

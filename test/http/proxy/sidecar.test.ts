@@ -175,7 +175,7 @@ describe('a client that leaves', () => {
 
 describe('an upgrade', () => {
   it.each(['connect', 'absolute', 'reverse'] as const)(
-    'is refused at once by closing, and reported: %s (capsem#61, ironcurtain PR#341)',
+    'is refused at once by closing, and reported: %s (row 37)',
     async (way: Way) => {
       const admitted = recording()
       const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket']
@@ -193,7 +193,7 @@ describe('an upgrade', () => {
 })
 
 describe('TLS', () => {
-  it('that a client refuses is reported (codex#46489, agent-vault#194)', async () => {
+  it('that a client refuses is reported (row 36)', async () => {
     const admitted = recording()
     const host = hostOf(origin.https)
     const socket = tls.connect({ socket: await connectTo(admitted, host), host: '127.0.0.1' })
