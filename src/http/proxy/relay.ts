@@ -58,6 +58,8 @@ class Relay {
   failure: ExchangeFailure | undefined
   private gone = false
   private connected = false
+  /** The client was told to send its body. */
+  private told = false
   private readonly interim: { readonly status: number; readonly headers: HeaderList }[] = []
   private readonly out: ClientRequest
 
@@ -76,7 +78,13 @@ class Relay {
   }
 
   async run(): Promise<ExchangeEnd> {
-    const { res } = this.asked
+    const { req, res } = this.asked
+    // Of a request whose answer is out already, Node does not say that its connection is gone.
+    const { socket } = req
+    const onGone = (): void => {
+      if (!req.complete) req.destroy()
+    }
+    socket.on('close', onGone)
     res.on('close', () => {
       if (res.writableFinished) return
       this.gone = true
@@ -87,7 +95,7 @@ class Relay {
     // Only the recorder makes it fail; the exchange fails with it.
     sent.catch(() => this.out.destroy())
     try {
-      return await this.passOn(await answered)
+      return await this.passOn(await answered, sent)
     } catch (error) {
       this.out.destroy()
       cut(res)
@@ -96,6 +104,7 @@ class Relay {
       return this.unanswered(error as Error)
     } finally {
       await sent
+      socket.off('close', onGone)
     }
   }
 
@@ -120,6 +129,7 @@ class Relay {
     const { out } = this
     const { res, expects } = this.asked
     out.on('continue', () => {
+      this.told = true
       if (expects && !res.headersSent) res.writeContinue()
     })
     out.on('information', ({ statusCode, statusMessage, rawHeaders }) => {
@@ -145,8 +155,8 @@ class Relay {
     this.connected = true
   }
 
-  private async passOn(answer: IncomingMessage): Promise<ExchangeEnd> {
-    const { res } = this.asked
+  private async passOn(answer: IncomingMessage, sent: Promise<void>): Promise<ExchangeEnd> {
+    const { res, expects } = this.asked
     const head = headOf(answer, this.interim)
     this.recording?.response(head)
     writeHead(res, head)
@@ -158,6 +168,9 @@ class Relay {
     // All of it is here, and recorded: a client that goes now leaves nothing unfinished.
     const trailers = pairsOf(answer.rawTrailers)
     if (trailers.length > 0) this.recording?.trailers(trailers)
+    // An origin may answer early. A connection that closes behind the answer would cut off what still
+    // comes of the request; unless the client was never told to send it.
+    if (!res.shouldKeepAlive && (!expects || this.told)) await sent
     await finish(res, trailers)
     return 'complete'
   }

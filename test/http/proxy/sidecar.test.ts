@@ -173,6 +173,63 @@ describe('a client that leaves', () => {
   })
 })
 
+describe('an answer that comes before the request has ended', () => {
+  it.each([
+    ['length', HELLO],
+    [
+      'chunked',
+      { pieces: ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'] },
+    ],
+  ] as const)(
+    'cuts nothing off it, where the client closes after one answer: %s',
+    async (_, early) => {
+      script = () => early
+      const admitted = recording()
+      const { hostname, port, pathname } = new URL(`${admitted.baseUrl(origin.http)}/early`)
+      const socket = net.connect({ host: hostname, port: Number(port) })
+      const all = closed(socket)
+      socket.write(
+        `POST ${pathname} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 6\r\n\r\nabc`,
+      )
+      await new Promise<void>((resolve) => {
+        let seen = ''
+        socket.on('data', (bytes) => {
+          seen += bytes.toString('latin1')
+          if (seen.includes('hello')) resolve()
+        })
+      })
+      socket.write('def')
+      expect(await all).toMatch(/hello/)
+      await admitted.settled()
+      expect(traffic.kept).toMatchObject([{ end: 'complete' }])
+      expect(Buffer.concat(traffic.kept[0]!.requestBody).toString()).toBe('abcdef')
+    },
+  )
+})
+
+it.each(['close', 'keep-alive'])(
+  'a client that goes after an early answer leaves no exchange open: Connection: %s',
+  async (connection) => {
+    const admitted = recording()
+    const { hostname, port, pathname } = new URL(`${admitted.baseUrl(origin.http)}/early`)
+    const socket = net.connect({ host: hostname, port: Number(port) })
+    socket.write(
+      `POST ${pathname} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nContent-Length: 6\r\n\r\nabc`,
+    )
+    let seen = ''
+    await new Promise<void>((resolve) => {
+      socket.on('data', (bytes) => {
+        seen += bytes.toString('latin1')
+        if (seen.includes('hello')) resolve()
+      })
+    })
+    socket.destroy()
+    await admitted.settled()
+    expect(traffic.kept).toHaveLength(1)
+    expect(traffic.kept[0]!.end).toBeDefined()
+  },
+)
+
 describe('an upgrade', () => {
   it.each(['connect', 'absolute', 'reverse'] as const)(
     'is refused at once by closing, and reported: %s (row 37)',
