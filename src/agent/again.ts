@@ -5,7 +5,7 @@
 import { reviveError } from '../core/error-revive.js'
 import type { KnownAsk, RecordedAnswer } from '../store/answers.js'
 import type { Run } from '../store/run.js'
-import type { StepOutcome } from '../store/steps.js'
+import type { StepOutcome } from '../store/step-outcome.js'
 import { Execution } from './execution.js'
 import { OrderGate } from './order-gate.js'
 import { OutcomeReader } from './outcome-reader.js'

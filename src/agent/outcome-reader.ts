@@ -5,7 +5,7 @@
 import type { RunEvent } from '../core/event.js'
 import type { StepEnd } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
-import type { StepOutcome } from '../store/steps.js'
+import type { StepOutcome } from '../store/step-outcome.js'
 import { outcomeOf, type RecordedStep } from './recording.js'
 
 /** Further ahead than this a place is looked up, in events. */

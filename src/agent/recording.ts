@@ -16,7 +16,7 @@ import type {
   Tick,
 } from '../core/event-map.js'
 import type { RunView } from '../store/run-view.js'
-import type { StepOutcome } from '../store/steps.js'
+import type { StepOutcome } from '../store/step-outcome.js'
 
 /** A step as it was recorded. */
 export interface RecordedStep {

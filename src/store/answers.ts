@@ -5,7 +5,8 @@
 import type { Hash } from '../core/hash.js'
 import type { CallSite } from './call-site.js'
 import type { Run } from './run.js'
-import type { Step, StepOptions, StepOutcome } from './steps.js'
+import type { StepOutcome } from './step-outcome.js'
+import type { Step, StepOptions } from './steps.js'
 
 /** A step that was called just now. */
 export interface StepAsk {

@@ -11,7 +11,8 @@ import { ASK_POLL_MS } from '../core/limits.js'
 import { AnswersReader } from './ask-answers.js'
 import { askClosed, askNotFound, askTimedOut, severalAsk } from './ask-errors.js'
 import type { Run } from './run.js'
-import { runStep, type Step } from './steps.js'
+import { runStep } from './step-runner.js'
+import type { Step } from './steps.js'
 
 export interface AskOptions {
   /** How long to wait, in ms, from when this process asks; for ever unless told. */

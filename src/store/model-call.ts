@@ -14,7 +14,9 @@ import { ChunkLog } from './chunk-log.js'
 import { checkedRequest } from './model-request.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
-import { runStep, type Step, type StepOutcome } from './steps.js'
+import type { StepOutcome } from './step-outcome.js'
+import { runStep } from './step-runner.js'
+import type { Step } from './steps.js'
 
 /** Where it happens. */
 export interface ModelScope {

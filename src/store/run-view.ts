@@ -132,7 +132,7 @@ export class RunView {
     return Math.max(-1, ...types.map((type) => index.last(type)?.[0] ?? -1))
   }
 
-  /** The event that was appended under an operation id, found by index; undefined where there is none. */
+  /** The event that was appended under an operation id, found by index; undefined without one. */
   async operation(op: string): Promise<RunEvent | undefined> {
     const { index } = await this.load()
     const source = await this.source()

@@ -20,6 +20,7 @@ import type { AppendOptions, EncodedEvent, NewEvent, TreeEvent } from './new-eve
 import { noFetch } from './no-fetch.js'
 import { Operations } from './operations.js'
 import type { RunBeginning } from './run-beginning.js'
+import { RunClosing } from './run-closing.js'
 import { RunState } from './run-state.js'
 import { runTurn, type TurnBody, type TurnOptions } from './run-turn.js'
 import { type RunStanding, RunView } from './run-view.js'
@@ -27,16 +28,14 @@ import { type OpenRunOptions, RunWriter } from './run-writer.js'
 import { checkSchema } from './schemas.js'
 import { StateStore } from './state-store.js'
 import { StepNumbers } from './step-numbers.js'
-import { runStep, type StepBody, type StepOptions } from './steps.js'
+import { runStep } from './step-runner.js'
+import type { StepBody, StepOptions } from './steps.js'
 import { Ticks } from './ticks.js'
 
 export class Run extends RunView {
   private readonly writer: RunWriter
   private readonly current: RunState
-  private closed: Promise<void> | undefined
-  private closing: Promise<void> | undefined
-  private readonly closingListeners: (() => Promise<void>)[] = []
-  private readonly closeListeners: (() => void)[] = []
+  private readonly closing = new RunClosing(() => this.writer.close())
   private readonly numbers = new StepNumbers()
   private readonly operations: Operations
   readonly ticks = new Ticks(this)
@@ -157,7 +156,7 @@ export class Run extends RunView {
 
   /** The same for data that was encoded earlier. For daglog's own rooms. */
   async appendEncoded(events: readonly EncodedEvent[], how?: Gathering): Promise<Appended[]> {
-    if (this.closed !== undefined) throw this.writer.closedError()
+    if (this.closing.done) throw this.writer.closedError()
     if (events.length === 0) return []
     const now = this.context.now()
     const sync =
@@ -295,22 +294,7 @@ export class Run extends RunView {
    * @throws the first error of a write that nobody has seen yet.
    */
   close(): Promise<void> {
-    if (this.closingListeners.length === 0) return this.closeNow()
-    this.closing ??= (async () => {
-      try {
-        for (const listener of this.closingListeners) await listener()
-      } finally {
-        await this.closeNow()
-      }
-    })()
-    return this.closing
-  }
-
-  private closeNow(): Promise<void> {
-    this.closed ??= this.writer.close().finally(() => {
-      for (const listener of this.closeListeners) listener()
-    })
-    return this.closed
+    return this.closing.close()
   }
 
   /**
@@ -324,12 +308,12 @@ export class Run extends RunView {
 
   /** Awaited before the run is closed, while it can still be appended to. For daglog's own rooms. */
   onClosing(listener: () => Promise<void>): void {
-    this.closingListeners.push(listener)
+    this.closing.onClosing(listener)
   }
 
   /** Called once when the run is closed. */
   onClosed(listener: () => void): void {
-    this.closeListeners.push(listener)
+    this.closing.onClosed(listener)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -358,7 +342,7 @@ export class Run extends RunView {
 
   /** What is open is ours to finish. */
   protected override async pending(): Promise<readonly RunEvent[]> {
-    return this.closed === undefined ? [] : super.pending()
+    return this.closing.done ? super.pending() : []
   }
 
   /**
@@ -384,7 +368,7 @@ export class Run extends RunView {
 
   protected override async load(): Promise<RunStanding> {
     // A closed run can be read like any other; it does not take its lock again for that.
-    if (this.closed !== undefined) return super.load()
+    if (this.closing.done) return super.load()
     await this.writer.opened()
     return { index: this.writer.index, head: this.writer.indexed }
   }

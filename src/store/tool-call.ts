@@ -9,7 +9,9 @@ import { DaglogError } from '../core/errors.js'
 import type { Effect, ToolResult } from '../core/event-map.js'
 import type { NewEvent } from './new-event.js'
 import type { Run } from './run.js'
-import { runStep, type StepBody, type StepOutcome } from './steps.js'
+import type { StepOutcome } from './step-outcome.js'
+import { runStep } from './step-runner.js'
+import type { StepBody } from './steps.js'
 
 /** Where it happens. */
 export interface ToolScope {
